@@ -35,7 +35,7 @@ const BEGIN_LIMIT: Duration = Duration::from_secs(60);
 /// Time limit for the load to end after the controller has ended.
 const END_LIMIT: Duration = Duration::from_secs(3);
 
-/// Result of compiling the sources from the controller in a client.
+/// Result of compiling the controller's sources in a client.
 #[derive(Clone)]
 pub struct CompiledSources {
     /// The program of operations.
@@ -120,7 +120,6 @@ pub(crate) const CALLS: &[Row<ClientState>] = &[
     Row::new::<Disarm>(),
 ];
 
-/// State of a client.
 pub(crate) struct ClientState {
     maker: &'static dyn Maker,
     pub outbox: Outbox,
@@ -130,7 +129,6 @@ pub(crate) struct ClientState {
 #[derive(Default)]
 struct Inner {
     sources: String,
-    /// Pieces of the large file that the client is receiving.
     pieces: Pieces,
     made: Option<CompiledSources>,
     armed: Option<ArmedLoad>,
@@ -315,7 +313,6 @@ impl Serve<ClientState> for Disarm {
     }
 }
 
-/// Receives intervals until the load has ended, and reports them.
 fn offer(mut load: Load, outbox: &Outbox) {
     let start_ns = load.start_ns();
     let throttled_before_ns = throttled_ns();
@@ -369,7 +366,6 @@ fn in_pieces(kinds: &[KindInterval], mut with: impl FnMut(usize, String)) {
     }
 }
 
-/// Reports an interval.
 fn tell(interval: &Interval, start_ns: u64, outbox: &Outbox) {
     let index = interval.index;
     in_pieces(&interval.kinds, |at, packed| {

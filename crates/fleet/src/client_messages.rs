@@ -30,7 +30,6 @@ pub(crate) struct ClientCourse {
     pub heard_ns: u64,
     pub end: ClientEnd,
     pub ended: Option<EndNote>,
-    /// Last interval of the client.
     pub second: Option<SecondNow>,
     day_ns: Option<i64>,
 }
@@ -64,7 +63,6 @@ pub(crate) struct Merging {
 }
 
 impl Merging {
-    /// Returns an empty merge for a program with this many kinds of operations.
     pub fn new(kinds_count: usize) -> Merging {
         Merging {
             tiles: IntervalTiles::default(),
@@ -203,7 +201,6 @@ mod tests {
     }
 
     impl SimulatedClient {
-        /// Reports all intervals of the client.
         fn report(&self, merging: &mut Merging, said: &mut ClientCourse) {
             let mut start_s = 0;
             for end_s in &self.ends_s {

@@ -157,7 +157,6 @@ pub(crate) enum Note {
 /// Some kinds of an interval.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct KindsNote {
-    /// Number of the interval.
     pub index: u64,
     /// Index of the first kind in this message.
     pub at: usize,
@@ -176,12 +175,10 @@ pub(crate) struct PopulationNote {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct IntervalNote {
     pub index: u64,
-    /// Start of the interval, in ns since the start line. The next field is its end.
+    /// Start of the interval, in ns since the start line.
     pub start_ns: u64,
     pub end_ns: u64,
     pub draining: bool,
-    /// Outcomes of the operations. The next field has p50, p99 and maximum of the latency of
-    /// successful operations, in ns.
     pub outcomes: OutcomeCounts,
     pub latency_ns: [u64; 3],
     /// Figures that the client measures about itself, in packed form.
@@ -200,7 +197,6 @@ pub(crate) struct KeptNote {
     pub bytes: String,
 }
 
-/// A client's summary.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct EndNote {
     pub operations_sent: u64,
@@ -217,7 +213,6 @@ pub(crate) struct EndNote {
     /// Periods of failures, each with the node, the number of failures, and the start and end of
     /// the period in ns since the start line.
     pub failures: Vec<(String, u64, [u64; 2])>,
-    /// Slowest operations of the window.
     #[serde(default)]
     pub slowest: Vec<SlowNote>,
     /// Time for which a CPU quota kept the client's control group from running since the start
@@ -239,7 +234,6 @@ pub(crate) struct SlowNote {
     pub is_speculated: bool,
 }
 
-/// Description of a node of the cluster for a client.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct RequestedNode {
     address: SocketAddr,
@@ -324,7 +318,6 @@ fn find_word<T: Copy>(all: &[(T, &str)], word: &str) -> Result<T> {
 }
 
 impl ClientConfig {
-    /// Converts the configuration of a client to the form of a message.
     pub fn from_config(config: &Config) -> ClientConfig {
         let nodes = config.nodes.iter();
         ClientConfig {

@@ -23,8 +23,8 @@ use std::time::Duration;
 /// it may be delayed by one or two seconds.
 pub(crate) const SILENCE_S: u64 = 5;
 
-/// Environment variable that marks clients on this machine, so that they can be found. Its value is
-/// the pid of the run.
+/// Environment variable that marks clients on the controller's machine, so that they can be found.
+/// Its value is the pid of the run.
 const MARK: &str = "CASSAY_CLIENT";
 
 /// Time limit of a call that only queries a client.
@@ -103,12 +103,10 @@ impl ClientClock {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the time of the client's last answer on the local monotonic clock, in ns.
     pub fn heard_ns(&self) -> u64 {
         self.heard_ns.load(Ordering::Relaxed)
     }
 
-    /// Returns the current offset of the client's clock to the local clock.
     pub fn offset(&self) -> Option<Offset> {
         self.lock().theirs.offset()
     }
@@ -185,7 +183,6 @@ impl Clients {
         all_or_failures(opened.zip(places)).map(Clients::new)
     }
 
-    /// Returns the fleet of connected clients.
     pub(crate) fn new(all: Vec<Client>) -> Clients {
         Clients {
             all,
@@ -367,8 +364,8 @@ impl Write for Sending<'_> {
 impl Drop for Clients {
     fn drop(&mut self) {
         // A client that loses its connection ends by itself. This call ensures that all clients
-        // have ended before the run continues. It kills a client on this machine that does not
-        // react, for example because it was stopped.
+        // have ended before the run continues. It kills a client on the controller's machine that
+        // does not react, for example because it was stopped.
         at_once(&self.all, |client| {
             let ended = client.link.end(END_LIMIT);
             if ended.is_err() && client.seat.far.is_none() {
@@ -384,7 +381,6 @@ pub(crate) fn name_of(number: usize) -> String {
     format!("{}{number}", remote::CLIENT)
 }
 
-/// Returns the links to the clients of the seats, in order.
 fn links(seats: &[Seat]) -> Result<Vec<Link>> {
     let begin = || Begin { lease_s: SILENCE_S };
     let numbered = || (1..).zip(seats);

@@ -218,8 +218,8 @@ fn client(visit: &mut impl Visit, client: &mut ClientInterval) -> Option<()> {
 /// Error for packed data that another build has written.
 const NOT_OURS: &str = "the format of an interval differs from the format of this program";
 
-/// Packs as many kinds as fit into one text of `bytes_max` bytes, but at least one kind. Returns
-/// the number of kinds that were packed.
+/// Packs as many kinds as fit into `bytes_max` bytes before base64 encoding, but at least one kind.
+/// Returns the encoded text, and the number of kinds that were packed.
 pub(crate) fn pack_kinds(kinds: &[KindInterval], bytes_max: usize) -> (String, usize) {
     let mut writer = Writer(Vec::new());
     let mut packed = 0;
@@ -250,7 +250,6 @@ pub(crate) fn add_kinds(text: &str, to: &mut [KindInterval]) -> Result<()> {
     Ok(())
 }
 
-/// Packs the figures that a client measures about itself into a text.
 pub(crate) fn pack_client(figures: &ClientInterval) -> String {
     let mut writer = Writer(Vec::new());
     client(&mut writer, &mut figures.clone()).expect("a write to memory cannot fail");
@@ -303,7 +302,6 @@ mod tests {
         kind
     }
 
-    /// Returns the encoding of all kinds.
     fn bytes_of(kinds: &[KindInterval]) -> String {
         pack_kinds(kinds, usize::MAX).0
     }

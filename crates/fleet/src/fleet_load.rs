@@ -129,9 +129,7 @@ impl Fleet {
 type Heard = (usize, Word);
 
 enum Word {
-    /// The client sent this message.
     Said(serde_json::Value),
-    /// The client has ended.
     GoneNode,
     /// The client learned of the start of its window or the end of its load too late. The value is
     /// the delay in ns.
@@ -197,7 +195,6 @@ impl FleetLoad {
         }
     }
 
-    /// Records the numbers of workers and connections of each client.
     pub(crate) fn are_armed(&mut self, each: impl Iterator<Item = (usize, usize)>) {
         for (said, (workers, connections)) in self.said.iter_mut().zip(each) {
             (said.end.workers, said.end.connections) = (workers, connections);
@@ -394,7 +391,6 @@ impl FleetLoad {
     }
 }
 
-/// Adds the results of a client to `all`.
 fn add(all: &mut Summary, note: EndNote) {
     all.operations_sent += note.operations_sent;
     all.operations_ended += note.operations_ended;

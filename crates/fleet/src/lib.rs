@@ -1,10 +1,10 @@
-//! The only crate that knows how several clients share a load: shares, one start line, one stream
-//! of intervals.
+//! Distributes a load among several clients: shares, one start line, one stream of intervals.
 //!
-//! A *client* is another process of this program, on this machine or on another machine, with
-//! separate workers. All workers of all clients share the numbers and the times of the operations,
-//! so together they generate the same load as one client. [`Fleet`] is the controller's view of all
-//! clients, and appears as one load to its caller. [`answer`] runs one client.
+//! A *client* is another process of this program, on the controller's machine or on another
+//! machine, with separate workers. All workers of all clients share the numbers and the times of
+//! the operations, so together they generate the same load as one client. [`Fleet`] is the
+//! controller's view of all clients, and appears as one load to its caller. [`answer`] runs one
+//! client.
 //!
 //! Invariants: a fleet applies, operation by operation and ns by ns, the same load as one client
 //! with the same number of workers. The results of an interval are the sums over all clients, and

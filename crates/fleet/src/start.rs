@@ -98,15 +98,14 @@ impl Clients {
         Ok(together)
     }
 
-    /// Returns the number of workers that each client uses if the load has enough operations in
-    /// flight.
     fn wanted_workers(&self) -> Vec<usize> {
         self.all().iter().map(Client::workers).collect()
     }
 }
 
-/// Returns the CPUs of a client. A client on this machine for which no CPUs are specified uses the
-/// CPUs of the load. The first CPU of the list is one that no earlier client has as its first CPU.
+/// Returns the CPUs of a client. If no CPUs are specified for a client on the controller's machine,
+/// the client uses the CPUs of the load. The list is rotated by `before`, the number of workers of
+/// earlier clients, so that clients use different CPUs if possible.
 fn cpus_of(client: &Client, config: &Config, before: usize) -> Vec<usize> {
     if client.seat.far.is_some() || !client.seat.cpus.is_empty() || config.cpus.is_empty() {
         return client.seat.cpus.clone();

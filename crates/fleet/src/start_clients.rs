@@ -60,7 +60,6 @@ impl Clients {
 }
 
 impl Client {
-    /// Starts a client on a remote seat.
     fn come(name: String, seat: Seat) -> Result<Client> {
         let far = seat
             .far

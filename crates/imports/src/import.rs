@@ -65,10 +65,10 @@ fn file_name(path: &str) -> &str {
 }
 
 impl Tool {
-    /// Returns the words with `***` in place of each secret: the value of a password option, the
-    /// value of a name that marks secrets, the password of an address. Elsewhere, masks `password`
-    /// only after a key for passwords, because a password such as `cassandra` also occurs in many
-    /// other words.
+    /// Returns the words with `***` in place of each secret. Secrets are the value of a password
+    /// option, a value whose name marks a secret, and the password in an address. Elsewhere, the
+    /// function masks `password` only after a key for passwords, because a password such as
+    /// `cassandra` also occurs in many other words.
     pub fn without_secrets(self, words: &[String], password: &str) -> Vec<String> {
         let mut before = String::new();
         let mut hidden = Vec::new();

@@ -1,9 +1,9 @@
-//! The only crate that knows the command lines and files of other tools: cassandra-stress,
-//! NoSQLBench, YCSB, cassandra-easy-stress.
+//! The only crate that reads the command lines and files of other tools: cassandra-stress,
+//! NoSQLBench, YCSB and cassandra-easy-stress.
 //!
-//! An import is a pure function of its words and of the files that they name, which the caller
-//! reads. Each difference from the tool leads to a note, or to an error at the position of the
-//! word. The crate never silently changes the meaning of a word.
+//! An import is a pure function of the seed, the words and the files that the words name. The
+//! caller reads these files. Each difference from the tool leads to a note, or to an error at the
+//! position of the word. The crate never silently changes the meaning of a word.
 //!
 //! Reading order: [`import`] converts words to [`ImportStep`]s, each with a [`workload::Program`].
 //! Each tool has a module.

@@ -23,7 +23,6 @@ pub(crate) enum Answer<'a> {
     Nonsense(Nonsense),
 }
 
-/// Reason why a frame is invalid.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Nonsense {
     #[error("the node sent a compressed answer, although the client did not request compression")]
@@ -45,7 +44,6 @@ pub(crate) struct Reading {
     pub preparing: bool,
     /// Size of the largest uncompressed body that a response to this request can have, in bytes.
     pub body_bytes_max: u32,
-    /// Compression that was negotiated when the connection was opened.
     pub compression: Option<Compression>,
 }
 
@@ -121,7 +119,6 @@ fn rows(body: &[u8]) -> Answer<'_> {
     }
 }
 
-/// Returns the outcome for an error code.
 pub(crate) fn outcome_of(code: ErrorCode) -> Outcome {
     match code {
         ErrorCode::ServerError => Outcome::ServerError,

@@ -62,9 +62,9 @@ pub struct Config {
     /// pinned.
     pub cpus: Vec<usize>,
     /// True if the workers request real-time priority from the system. This is useful if nodes run
-    /// on the same machine. Otherwise the threads of the nodes would delay the reading of a
-    /// response by tens of milliseconds. The client's CPU use is small, and the priority does not
-    /// change it.
+    /// on the machine that runs cassay. Otherwise the threads of the nodes would delay the reading
+    /// of a response by tens of milliseconds. The client's CPU use is small, and the priority does
+    /// not change it.
     pub realtime: bool,
     /// Number of connections from each worker to each node.
     pub connections_per_node: usize,
@@ -119,7 +119,7 @@ pub struct Endpoint {
     pub proxied_name: Option<String>,
     /// Name of the node in messages.
     pub name: String,
-    /// Tokens of the node. If the tokens of all nodes are unknown, operations go to the nodes in
+    /// Tokens of the node. If the tokens of any node are unknown, operations go to all nodes in
     /// turn.
     pub tokens: Vec<i64>,
 }
@@ -270,7 +270,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Returns the summary at the beginning of a run, when the connections are open.
+    /// Returns the summary of a run that has not sent anything yet.
     pub(crate) fn at_first(config: &Config, connections: usize) -> Summary {
         Summary {
             start_ns: 0,

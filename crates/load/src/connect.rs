@@ -26,13 +26,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use workload::{Program, Statement};
 
-/// Time without a response after which the client regards a node as absent.
+/// Time without a response after which the client regards a node as unreachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// First pause before the client retries a lost connection. The pause doubles up to
 /// [`BACKOFF_MAX`].
 const BACKOFF_MIN: Duration = Duration::from_millis(50);
-/// Longest pause between two attempts to connect. The client therefore detects a restarted node
-/// within two seconds.
+/// Longest pause between two attempts to connect.
 const BACKOFF_MAX: Duration = Duration::from_secs(2);
 
 /// Maximum size of a response before the first operation, in bytes. The metadata of a statement
@@ -73,7 +72,6 @@ pub(crate) fn template(
     }
 }
 
-/// Builds the frame of a statement that was prepared under `id`.
 pub(crate) fn execute_template(
     statement: &Statement,
     id: StatementId<'_>,
@@ -224,7 +222,6 @@ impl Wire {
         }
     }
 
-    /// Sends a frame and returns the response.
     pub fn exchange(&mut self, frame: &[u8]) -> io::Result<(Header, Vec<u8>)> {
         self.exchange_in(Some(self.version), frame)
     }
@@ -315,7 +312,6 @@ fn unexpected(what: &str, response: &Response<'_>) -> io::Error {
     ))
 }
 
-/// State of the reconnecting threads.
 pub(crate) struct Reconnector {
     nodes: Mutex<Vec<Endpoint>>,
     connections_per_node: usize,
@@ -325,8 +321,7 @@ pub(crate) struct Reconnector {
 }
 
 impl Reconnector {
-    /// Creates the reconnector for the connections of a run. The reconnector works until the run
-    /// has finished.
+    /// Creates the reconnector of a run. Its threads end when `finished` is true.
     pub fn new(config: &Config, finished: Arc<AtomicBool>) -> Reconnector {
         Reconnector {
             nodes: Mutex::new(config.nodes.clone()),

@@ -14,12 +14,11 @@ use std::io::{self, Read, Write};
 /// Sizes of a connection's buffers, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Buffers {
-    /// Buffer for responses.
     pub input: usize,
-    /// Size of the buffer for requests of new operations, in bytes.
+    /// Size of the buffer for requests of new operations.
     pub output: usize,
-    /// Additional size for follow-up requests (another page, another attempt) while the socket
-    /// accepts no data, in bytes.
+    /// Additional room in the output buffer for follow-up requests (another page, another attempt)
+    /// while the socket accepts no data.
     pub follow_ups: usize,
 }
 
@@ -49,13 +48,11 @@ impl Buffers {
 /// row of a conditional write.
 pub(crate) const ANSWER_BYTES_USUAL: u32 = 1 << 20;
 
-/// Socket that has completed the handshake.
 pub(crate) struct Link<S = Socket> {
     pub stream: S,
     pub tls: Option<Box<ClientConnection>>,
 }
 
-/// Reason why the connection cannot deliver more data.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReadEnd {
     #[error("the node closed the connection")]
@@ -66,10 +63,8 @@ pub(crate) enum ReadEnd {
     Segment(#[from] SegmentError),
 }
 
-/// Result of a call to the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// The socket has accepted all pending data.
     Done,
     /// The socket's buffer is full. The caller must try again when the socket is writable.
     Blocked,
@@ -116,7 +111,6 @@ impl Memory {
 }
 
 impl<S: Read + Write + TimedReader> Connection<S> {
-    /// Takes over a non-blocking link.
     pub fn new(link: Link<S>, mut memory: Memory) -> Connection<S> {
         memory.output.clear();
         Connection {
@@ -133,7 +127,6 @@ impl<S: Read + Write + TimedReader> Connection<S> {
         }
     }
 
-    /// Closes the connection and returns its memory.
     pub fn close(self) -> Memory {
         Memory {
             version: self.version,
@@ -144,7 +137,6 @@ impl<S: Read + Write + TimedReader> Connection<S> {
         }
     }
 
-    /// Returns the socket, for the poller.
     pub fn stream(&self) -> &S {
         &self.link.stream
     }
@@ -190,8 +182,8 @@ impl<S: Read + Write + TimedReader> Connection<S> {
             || self.wrapping.as_deref().is_some_and(holds_back)
     }
 
-    /// Returns the next complete frame, as its header and the position of its body. Returns `Err`
-    /// if the bytes are not a valid frame.
+    /// Returns the header and the position of the body of the next complete frame. Returns `None`
+    /// if the frame is incomplete.
     #[inline]
     pub fn next_frame(&mut self) -> Result<Option<(Header, Body)>, cql::frame::FrameError> {
         let bytes = &self.input[self.input_start..self.input_end];
@@ -220,13 +212,11 @@ impl<S: Read + Write + TimedReader> Connection<S> {
         (header.length > ANSWER_BYTES_USUAL).then_some(header)
     }
 
-    /// Returns the bytes of a body that [`Connection::next_frame`] located.
     #[inline]
     pub fn bytes(&self, body: Body) -> &[u8] {
         &self.input[body.start..body.end]
     }
 
-    /// Sends the data in the output buffer.
     pub fn send(&mut self) -> io::Result<Progress> {
         if self.wrapping.is_some() {
             return self.send_wrapped();
@@ -266,7 +256,8 @@ impl<S: Read + Write + TimedReader> Connection<S> {
     }
 
     /// Enlarges the input buffer for a frame that does not fit into it. The buffer grows while the
-    /// bytes of the frame arrive. This is the only allocation after the start line.
+    /// bytes of the frame arrive. This is the only memory that a connection allocates after the
+    /// start line.
     fn reserve(&mut self, arrived: usize, frame_bytes: usize) {
         let room = frame::room_bytes(arrived, frame_bytes);
         // The buffer grows only when it is full. A half-filled buffer still has room for the next
@@ -278,7 +269,6 @@ impl<S: Read + Write + TimedReader> Connection<S> {
 }
 
 impl<S: Read + Write> Link<S> {
-    /// Reads once from the socket.
     #[inline]
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         match &mut self.tls {
@@ -309,7 +299,6 @@ impl<S: Read + Write> Link<S> {
         Ok(taken)
     }
 
-    /// Sends the unsent part of `bytes`.
     fn send(&mut self, bytes: &[u8], bytes_sent: &mut usize) -> io::Result<Progress> {
         while *bytes_sent < bytes.len() {
             let rest = &bytes[*bytes_sent..];
@@ -383,7 +372,6 @@ mod tests {
     use super::*;
     use std::net::{TcpListener, TcpStream};
 
-    /// Returns a connection to a server in the test, and the server's end of this connection.
     fn pair() -> (Connection, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -410,7 +398,7 @@ mod tests {
         bytes
     }
 
-    /// Receives until a frame is complete or the server sends nothing more.
+    /// Receives until a frame is complete or the connection ends.
     fn frame_of(connection: &mut Connection) -> Option<(Header, Body)> {
         loop {
             match connection.receive() {

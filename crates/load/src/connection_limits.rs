@@ -2,8 +2,8 @@
 //!
 //! Three limits apply before the memory is full. They are the number of open files, the number of
 //! local ports towards one node, and the numbers by which a worker identifies its connections. The
-//! client knows all three before it opens the first connection. Without this check, a limit would
-//! appear as a system error while the client opens connections.
+//! client can determine all three before it opens the first connection. Without this check, a limit
+//! would appear as a system error while the client opens connections.
 
 use crate::inflight;
 use measure::number::counted;
@@ -17,7 +17,7 @@ const OTHER_FILES: u64 = 256;
 /// highest possible number means no connection.
 const PER_WORKER_MAX: u64 = inflight::NONE as u64;
 
-/// Limits on connections that apply to a process on this machine.
+/// Limits on connections that apply to a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     /// Maximum number of open files (the hard limit of `RLIMIT_NOFILE`). `None` means that the
@@ -28,7 +28,7 @@ pub struct Room {
 }
 
 impl Room {
-    /// Returns the limits of this process on this machine.
+    /// Returns the limits of this process.
     pub fn here() -> Room {
         let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");
         Room {
@@ -60,7 +60,7 @@ pub fn stream_ids_refusal(in_flight: usize, workers: usize) -> Option<String> {
     })
 }
 
-/// The requested connections.
+/// Connections that a load is to open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connections {
     /// Number of event loops (workers), which have separate connections.
@@ -126,15 +126,15 @@ impl Connections {
     pub fn make_room(&self) {
         let files = self.files();
         let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-        // The limit is doubled, because a server in this process also needs a file for each
-        // connection.
+        // The comparison uses twice the number of files, because a server in this process also
+        // needs a file for each connection.
         if current.is_some_and(|soft| soft < files.saturating_mul(2)) {
             let raised = Rlimit {
                 current: maximum,
                 maximum,
             };
-            // If the limit is still too low, a connection fails to open, and the client reports the
-            // system's message.
+            // If the limit is still too low, the system refuses a connection, and the client
+            // reports the system's message.
             let _ = setrlimit(Resource::Nofile, raised);
         }
     }
@@ -188,7 +188,7 @@ mod tests {
             assert!(numbers.contains(part), "{numbers}");
         }
         // If the other end is also in this process, each connection needs two files, so only half
-        // the number of connections fits.
+        // as many connections are possible.
         let both = Connections {
             workers: 1,
             per_node: 10_000,

@@ -1,10 +1,9 @@
-//! State that the caller and the workers share. The state consists of a few words, which the
-//! workers read once per iteration of their loop.
+//! State that the caller and the workers share. The state consists of a few atomic integers, which
+//! the workers read once per iteration of their loop.
 
 use crate::statement_facts::Facts;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Times of the run on the monotonic clock, in ns.
 #[derive(Debug)]
 pub(crate) struct Control {
     start_ns: AtomicU64,
@@ -33,14 +32,11 @@ impl Control {
         }
     }
 
-    /// Returns the start of the measured window on the monotonic clock, in ns.
     #[inline]
     pub fn window_from_ns(&self) -> u64 {
         self.window_from_ns.load(Ordering::Relaxed)
     }
 
-    /// Returns the time until which the client sends operations that were due before the stop, on
-    /// the monotonic clock.
     pub fn sends_until_ns(&self) -> u64 {
         self.sends_until_ns.load(Ordering::Relaxed)
     }
@@ -53,7 +49,6 @@ impl Control {
         self.sends_until_ns.fetch_min(until_ns, Ordering::Relaxed);
     }
 
-    /// Begins the measured window at `from_ns`.
     pub fn measure_from(&self, from_ns: u64) {
         self.window_from_ns.store(from_ns, Ordering::Relaxed);
     }
@@ -65,24 +60,21 @@ impl Control {
         self.hangs_up_ns.fetch_min(until_ns, Ordering::Relaxed);
     }
 
-    /// Returns the time at which the client stops waiting for responses, on the monotonic clock.
     pub fn hangs_up_ns(&self) -> u64 {
         self.hangs_up_ns.load(Ordering::Relaxed)
     }
 
-    /// Sets the start line.
     pub fn start_at(&self, start_ns: u64) {
         self.start_ns.store(start_ns, Ordering::Relaxed);
     }
 
-    /// Returns the time of the stop on the monotonic clock, in ns.
     #[inline]
     pub fn stop_ns(&self) -> u64 {
         self.stop_ns.load(Ordering::Relaxed)
     }
 
-    /// Returns the time of the start line on the monotonic clock, in ns. Returns 0 before the start
-    /// line is set.
+    /// Returns the time of the start line on the monotonic clock, in ns. The time is 0 before the
+    /// start line is set.
     pub fn start_ns(&self) -> u64 {
         self.start_ns.load(Ordering::Relaxed)
     }

@@ -47,10 +47,8 @@ pub struct EarlierWrites {
     loaded: LoadedRows,
     /// Maximum difference between two clocks that set timestamps, in ticks.
     margin: u32,
-    /// Time of tick 1 on the monotonic clock. This time is after the load stage and before the
-    /// first main stage.
+    /// Time of tick 1, in ns of the monotonic clock. It is the start of the first main stage.
     epoch_ns: Option<u64>,
-    /// Writes of the main stage, by row.
     rows: HashMap<u64, RowWrites>,
     /// True if the main stages wrote more rows than the module can remember.
     forgets: bool,
@@ -66,7 +64,6 @@ pub struct EarlierWrites {
     registers: Vec<RegisterOperation>,
     /// True if operations that were not recorded followed the recorded operations.
     registers_end: bool,
-    /// Time spans in which acknowledged writes may have been lost, and the losses that were found.
     losses: Losses,
 }
 
@@ -99,7 +96,6 @@ pub(crate) struct RowWrites {
 /// Sums of the increments of a counter, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sum {
-    /// Sum of the acknowledged increments.
     acknowledged: i64,
     /// Sum of the positive increments of unknown outcome.
     unknown_up: i64,
@@ -145,14 +141,14 @@ pub struct RegisterOperation {
 /// Numbers of writes of a run, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcomes {
-    /// Acknowledged writes.
+    /// Number of acknowledged writes.
     pub acknowledged: u64,
     /// Number of writes that were sent but not acknowledged. The server may have applied them.
     pub unknown: u64,
 }
 
 impl Default for EarlierWrites {
-    /// Returns the state without any knowledge of the load stage.
+    /// Returns a state in which the rows of the load stage are unknown.
     fn default() -> EarlierWrites {
         EarlierWrites::over(LoadedRows::Unknown)
     }
@@ -220,9 +216,9 @@ impl EarlierWrites {
         }
     }
 
-    /// Adds the writes in `operations` of the main stage of `program`. The function generates each
-    /// operation again, which takes about 50 ns per operation. Returns the number of writes by
-    /// outcome.
+    /// Adds the main-stage writes of `program` whose operation numbers are in `operations`.
+    /// Generates each operation again, which takes about 50 ns per operation. Returns the number of
+    /// writes by outcome.
     pub fn add_main(
         &mut self,
         program: &Arc<Program>,
@@ -266,9 +262,9 @@ impl EarlierWrites {
         outcomes
     }
 
-    /// Adds the register operations of a run of a stage of `program`. `None` means that the run may
-    /// have changed registers without a record. The module then cannot judge any later operation on
-    /// registers.
+    /// Adds the register operations that a run of this stage of `program` recorded. A `history` of
+    /// `None` means that the run may have changed registers without a record. The module then
+    /// cannot judge any later operation on registers.
     pub fn add_history(&mut self, program: &Arc<Program>, stage: Stage, history: Option<&History>) {
         let Some(history) = history.filter(|_| !self.registers_end) else {
             self.registers_end = true;
@@ -353,7 +349,7 @@ impl EarlierWrites {
     }
 
     /// Returns the latest time at which the write of a value may have ended, in ticks. If the value
-    /// does not name its writer, the function assumes the last write.
+    /// does not contain the number of its writer, the function assumes the last write.
     pub(crate) fn ended(&self, writer: Option<(Stage, u64)>, row: &RowWrites) -> u32 {
         match writer {
             None => row.write_ended,
@@ -375,8 +371,8 @@ impl EarlierWrites {
         ended.max().unwrap_or(FOREVER)
     }
 
-    /// Returns true if the value names a writer that was certainly never sent. This requires that
-    /// the module knows all main stages that used this operation number.
+    /// Returns true if the value contains the number of an operation that was certainly never sent.
+    /// This requires that the module knows all main stages that used this operation number.
     pub(crate) fn is_by_no_operation(&self, writer: Option<(Stage, u64)>, row: u64) -> bool {
         let Some((Stage::Main, number)) = writer else {
             return false;
@@ -401,7 +397,6 @@ impl EarlierWrites {
     }
 }
 
-/// Times of one write.
 #[derive(Clone, Copy)]
 struct WriteTimes {
     sent: u32,

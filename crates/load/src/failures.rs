@@ -16,8 +16,7 @@ pub struct NodeFailures {
     pub last_ns: u64,
 }
 
-/// Failed operations of one node. The index of a node in a list of these values is the number of
-/// the node.
+/// Failures at one node. Lists of these values are indexed by the number of the node.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Failures {
     count: u64,
@@ -47,7 +46,6 @@ impl Failures {
     }
 }
 
-/// Adds the failures that another worker observed at the same nodes.
 pub(crate) fn add(all: &mut Vec<Failures>, of_worker: &[Failures]) {
     all.resize(all.len().max(of_worker.len()), Failures::default());
     for (sum, one) in all.iter_mut().zip(of_worker) {
@@ -55,7 +53,6 @@ pub(crate) fn add(all: &mut Vec<Failures>, of_worker: &[Failures]) {
     }
 }
 
-/// Returns the failures of all nodes for which at least one operation failed.
 pub(crate) fn node_failures(all: &[Failures], nodes: &[String]) -> Vec<NodeFailures> {
     let pairs = all.iter().zip(nodes).filter(|(one, _)| one.count > 0);
     let named = pairs.map(|(one, node)| NodeFailures {
@@ -81,8 +78,8 @@ pub fn words(failures: &[NodeFailures], nodes_count: usize, start_ns: u64) -> Op
     let how_many = if most.count == all {
         "all".to_owned()
     } else {
-        // The text omits the number of failures. V8 counts only failures in the window, whereas
-        // these failures cover the whole load.
+        // The text omits the number of failures. Rule V8 counts only failures in the window,
+        // whereas these failures cover the whole load.
         "nearly all".to_owned()
     };
     let at_s = |ns: u64| ns.saturating_sub(start_ns) as f64 / 1e9;

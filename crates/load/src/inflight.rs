@@ -12,7 +12,7 @@ use workload::Operation;
 /// Maximum number of slots. Stream ids have 15 bits in protocol v4, because the negative numbers
 /// belong to the server.
 pub(crate) const SLOTS_MAX: usize = 32_768;
-/// Marks the end of a list of slots.
+/// Number that marks the absence of a slot or of a connection.
 pub(crate) const NONE: u16 = u16::MAX;
 /// Maximum number of classes. Each kind of operation has one class, and a program has at most 64
 /// kinds.
@@ -26,21 +26,18 @@ pub(crate) const NEVER_NS: u64 = u64::MAX;
 const _: () = assert!(CLASSES_MAX <= SPECIAL as usize);
 const _: () = assert!(SLOTS_MAX - 1 <= i16::MAX as usize && SLOTS_MAX <= NONE as usize);
 
-/// State of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// The slot is not in use.
     Free,
-    /// The attempt waits for its response.
     Waiting,
     /// The attempt waits for the response to a PREPARE, after which its operation is sent again.
     Preparing,
-    /// The worker has abandoned the attempt, because the attempt timed out or another attempt was
-    /// answered first. The worker cannot use the stream id again until the late response arrives.
+    /// The worker has abandoned the attempt, because the attempt timed out or another attempt of
+    /// its operation was answered first. The worker cannot use the stream id again until the late
+    /// response arrives.
     Orphaned,
 }
 
-/// One attempt of an operation in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
     pub operation: Operation,
@@ -65,7 +62,6 @@ impl Slot {
 /// Timeout and speculation delay that the attempts of a class have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Class {
-    /// Time after the send at which an attempt has failed, in ns.
     pub timeout_ns: u64,
     /// Time after the send at which the worker sends a second attempt, in ns. [`NEVER_NS`] means
     /// that it never does.
@@ -82,7 +78,6 @@ struct List {
     unspeculated: u16,
 }
 
-/// The in-flight table.
 #[derive(Debug)]
 pub(crate) struct InFlight {
     slots: Box<[Slot]>,
@@ -131,24 +126,20 @@ impl InFlight {
         }
     }
 
-    /// Returns the number of attempts that wait for a response.
     #[inline]
     pub fn waiting_count(&self) -> u32 {
         self.waiting_count
     }
 
-    /// Returns the number of streams that are blocked by abandoned attempts.
     pub fn orphans_count(&self) -> u32 {
         self.orphans_count
     }
 
-    /// Returns true if the worker can send another attempt.
     #[inline]
     pub fn has_room(&self) -> bool {
         !self.free.is_empty()
     }
 
-    /// Returns the number of attempts that the worker can send in addition.
     pub fn free_count(&self) -> usize {
         self.free.len()
     }
@@ -188,13 +179,12 @@ impl InFlight {
         (slot.state != State::Free && slot.connection == connection).then_some(slot)
     }
 
-    /// Returns the slot of a stream, which must be in use.
+    /// Returns the slot of stream `id`, which must be in use.
     #[inline]
     pub fn slot(&mut self, id: u16) -> &mut Slot {
         &mut self.slots[usize::from(id)]
     }
 
-    /// Frees a slot whose response has arrived.
     #[inline]
     pub fn release(&mut self, id: u16) {
         match self.slots[usize::from(id)].state {
@@ -274,7 +264,6 @@ impl InFlight {
         (wake_ns != NEVER_NS).then_some(wake_ns)
     }
 
-    /// Calls `seen` for every stream that is blocked by an abandoned attempt.
     pub fn for_each_orphan(&self, seen: impl FnMut(&Slot)) {
         self.slots.iter().filter(|slot| slot.state == State::Orphaned).for_each(seen);
     }

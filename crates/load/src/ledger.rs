@@ -18,7 +18,7 @@ const CHUNK_OPERATIONS: u64 = 1 << 22;
 pub const LEDGER_OPERATIONS_MAX: u64 = 1 << 30;
 const STATES_PER_BYTE: u64 = 4;
 /// Maximum number of operations with times in the ledger of a run. The times take 512 MiB. For
-/// further operations, the ledger only shows whether they came before or after the start line.
+/// further operations, the ledger only shows that they were sent after the start line.
 pub const TIMED_OPERATIONS_MAX: u64 = 1 << 26;
 /// Number of operations per chunk of times. A chunk takes 1 MiB.
 const CHUNK_TIMES: u64 = 1 << 17;
@@ -44,7 +44,6 @@ pub enum LedgerMode {
 }
 
 impl LedgerMode {
-    /// Returns true if the times of writes are recorded.
     pub(crate) fn times(self) -> bool {
         matches!(self, LedgerMode::Times | LedgerMode::History)
     }
@@ -143,7 +142,6 @@ impl LedgerPart {
         self
     }
 
-    /// Sets the start line of the run.
     pub fn start(&mut self, start_ns: u64) {
         self.start_ns = start_ns;
     }
@@ -158,7 +156,6 @@ impl LedgerPart {
         }
     }
 
-    /// Records the acknowledgement of the operation with this number.
     #[inline]
     pub fn acknowledged(&mut self, number: u64, now_ns: u64) {
         let ticks = now_ns.saturating_sub(self.start_ns) / TICK_NS;
@@ -253,7 +250,6 @@ impl Numbers {
 pub struct Ledger {
     numbers: Numbers,
     start_ns: u64,
-    /// Parts, by worker.
     parts: Vec<LedgerPart>,
 }
 
@@ -300,7 +296,8 @@ impl Ledger {
         part.times(index)
     }
 
-    /// Returns the part to which the operation belongs, and the index of the operation in it.
+    /// Returns the part to which the operation belongs, and the index of the operation in that
+    /// part.
     fn part_of(&self, number: u64) -> Option<(&LedgerPart, u64)> {
         let (worker, index) = self.numbers.place(number)?;
         Some((self.parts.get(worker)?, index))

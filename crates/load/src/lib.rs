@@ -1,11 +1,11 @@
-//! The only crate that knows time pressure: schedule, worker (hot path), in-flight table,
-//! connections, its own health.
+//! The load engine, the only crate whose code must meet deadlines: schedule, worker (hot path),
+//! in-flight table, connections, and measurements of the client's health.
 //!
 //! The crate does not depend on the target being Cassandra, on the program that started it, or on
 //! active faults. Its inputs are nodes, a program and a schedule. [`Load`] is the main entry point.
 //! The control plane (`connect`, `run`) may block and allocate. The data plane (`worker` and its
-//! callees) must be fast, and does not block or allocate. The control plane and the data plane are
-//! in different files.
+//! callees) must be fast. It does not block, and allocates memory only in the cases that `worker`
+//! lists. The control plane and the data plane are in different files.
 
 mod answer;
 mod config;
@@ -44,8 +44,8 @@ pub use config::{
     Access, Config, Endpoint, FirstError, Flow, Limit, LoadError, OtherWorkers, RELEASE_QUANTUM,
     Summary, Tls, VerifyReads, Window,
 };
-// Callers need these types to fill in [`Access`]. The re-export spares them a dependency on the
-// protocol crate.
+// Callers need `Compression` and `Version` to fill in [`Access`]. The re-export spares them a
+// dependency on the protocol crate.
 pub use connection_limits::{Connections, Room, stream_ids_refusal};
 pub use cql::{Compression, Version};
 pub use earlier_writes::{EarlierWrites, Lost, MissedRow, Outcomes, RegisterOperation};

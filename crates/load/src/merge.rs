@@ -26,7 +26,6 @@ impl Merger {
         }
     }
 
-    /// Returns true if all workers have reported all their results.
     pub fn is_over(&self) -> bool {
         self.next.iter().all(Option::is_none)
     }

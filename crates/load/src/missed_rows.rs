@@ -14,7 +14,6 @@ pub(crate) struct MissedRows {
 }
 
 impl MissedRows {
-    /// Creates an empty list with memory for all rows.
     pub fn with_room() -> MissedRows {
         MissedRows {
             rows: Vec::with_capacity(MISSED_ROWS_MAX),
@@ -30,7 +29,6 @@ impl MissedRows {
         }
     }
 
-    /// Returns the rows in the order in which they were recorded.
     pub fn rows(&self) -> &[(u64, WriteMismatch)] {
         &self.rows
     }

@@ -10,7 +10,6 @@ use cql::response::{Response, ResultBody};
 use std::io;
 use std::net::SocketAddr;
 
-/// Query for the tokens of the node that answers.
 const OWN: &str = "SELECT tokens FROM system.local";
 
 /// Query for the addresses and tokens of the other nodes. Before version 4.0, all nodes use the

@@ -5,15 +5,13 @@ use measure::WriteMismatch;
 use measure::interval::CheckCounts;
 use workload::{Check, Stage};
 
-/// Information about a row that a read returns.
+/// Result of a read of one row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadValue {
     pub check: Check,
-    /// Row that was requested.
     pub row: u64,
-    /// Stage and number of the operation that wrote the value, if the value states it.
+    /// Stage and number of the operation that wrote the value, if the value contains them.
     pub writer: Option<(Stage, u64)>,
-    /// Value of the counter, if the row is that of a counter.
     pub counted: Option<i64>,
 }
 
@@ -146,7 +144,7 @@ fn may_be_gone(written: &EarlierWrites, row: &RowWrites) -> bool {
 
 /// Reason why a value should not be in the row.
 enum Behind {
-    /// The value names an operation that was never sent.
+    /// The value contains the number of an operation that was never sent.
     NoOperation,
     /// The row was deleted after the value was written.
     Deletion,

@@ -49,7 +49,6 @@ impl Part {
     }
 }
 
-/// Creates an empty interval for each kind.
 pub(crate) fn kinds_of(kinds: &[Kind]) -> Vec<KindInterval> {
     kinds
         .iter()
@@ -65,7 +64,7 @@ pub(crate) fn kinds_of(kinds: &[Kind]) -> Vec<KindInterval> {
 pub(crate) const PARTS_PER_WORKER: usize = 3;
 
 /// Sequence of equal results. All responses of one receive call have the same end, and all requests
-/// of one send call have the same begin. Such sequences are therefore often long, and one record
+/// of one send call have the same start. Such sequences are therefore often long, and one record
 /// covers a whole sequence.
 #[derive(Clone, Copy, Debug, Default)]
 struct Repeat {
@@ -124,7 +123,6 @@ impl Recorder {
         self.quiet_since_ns = self.quiet_since_ns.max(now_ns);
     }
 
-    /// Returns the end of the running interval.
     #[inline]
     pub fn end_ns(&self) -> u64 {
         self.part.end_ns

@@ -84,7 +84,8 @@ impl HistoryPart {
         }
     }
 
-    /// Records the response.
+    /// Records the response to operation `number`. If the response to a conditional operation does
+    /// not show whether the condition held, the outcome remains unknown.
     pub fn answered(&mut self, number: u64, rows: &RawRows, is_conditional: bool, now_ns: u64) {
         let index = (number - self.first) / self.step;
         let Some(kept) = self.kept.get_mut(index as usize) else {
@@ -119,7 +120,6 @@ pub struct History {
 }
 
 impl History {
-    /// Joins the parts of all workers.
     pub(crate) fn new(parts: Vec<HistoryPart>) -> History {
         History { parts }
     }
@@ -196,7 +196,7 @@ mod tests {
             (vec![&[1]], true, (true, Some(true), None)),
             (vec![&[0], &number[..]], true, (true, Some(false), Some(5))),
             (vec![&[0]], true, (true, Some(false), None)),
-            // The response does not state whether the condition held, so the outcome is unknown.
+            // The response does not show whether the condition held, so the outcome is unknown.
             (vec![&number[..]], true, (false, None, None)),
         ] {
             let mut part = HistoryPart::new(3, 1, 1);

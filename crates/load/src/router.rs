@@ -2,8 +2,8 @@
 
 use crate::config::Endpoint;
 
-/// The ring of tokens in ascending order. Each token has the node that owns the range of tokens up
-/// to this token.
+/// Ring of tokens in ascending order. Each token belongs to the node in `owners` that owns the
+/// range of tokens up to this token.
 #[derive(Clone, Debug)]
 pub(crate) struct Router {
     tokens: Box<[i64]>,
@@ -11,8 +11,8 @@ pub(crate) struct Router {
 }
 
 impl Router {
-    /// Builds the ring of `nodes`. Returns `None` if only one node exists or all tokens are
-    /// unknown, since the client then cannot choose between owners.
+    /// Builds the ring of `nodes`. Returns `None` if only one node exists or the tokens of a node
+    /// are unknown, since the client then cannot choose between owners.
     pub fn new(nodes: &[Endpoint]) -> Option<Router> {
         if nodes.len() < 2 || nodes.iter().any(|node| node.tokens.is_empty()) {
             return None;

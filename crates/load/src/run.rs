@@ -32,7 +32,7 @@ const START_AHEAD_NS: u64 = 2 * clock::MILLISECOND_NS;
 
 /// Divisor that determines how far in the future the client sets a time while workers run. This
 /// time ahead is the length of an interval divided by this number. A worker then reads the time
-/// before it comes. If another problem delays the worker, other figures show the delay.
+/// before it comes.
 const AHEAD_SHARE: u64 = 10;
 
 /// Load that separate threads apply. If the caller drops the value, the load ends: the client sends
@@ -315,7 +315,7 @@ impl Drop for Load {
     }
 }
 
-/// Sets the start line for workers that wait for it.
+/// Sets the stop, the start of the measured window and the start line.
 fn draw_line(config: &Config, control: &Control, start_ns: u64) {
     // The stop must be set before the start line, so that every worker receives it in time.
     if let Some(duration) = config.limit.duration() {
@@ -391,7 +391,8 @@ fn check(config: &Config) -> Result<(), LoadError> {
     }
 }
 
-/// Opens the connections of every worker. Returns the links of each worker, by node.
+/// Opens the connections of every worker. Returns the links of each worker in the order of the
+/// nodes, and the templates of the statements.
 fn open_all(config: &Config) -> Result<(Vec<Vec<Link>>, Vec<Template>), LoadError> {
     let mut all = Vec::new();
     let mut templates = None;
@@ -409,7 +410,6 @@ fn open_all(config: &Config) -> Result<(Vec<Vec<Link>>, Vec<Template>), LoadErro
     Ok((all, templates.unwrap_or_default()))
 }
 
-/// Constructor for a target node of which only the address is known.
 impl Endpoint {
     /// Creates a node at `address`, with unknown tokens.
     pub fn from_address(address: std::net::SocketAddr) -> Endpoint {

@@ -119,20 +119,18 @@ impl Arrivals {
         }
     }
 
-    /// Returns the due time of the next operation, in ns since the start line.
     #[inline]
     pub fn next_ns(&self) -> u64 {
         risen_ns(self.even.next_ns(), self.rise_ns)
     }
 
-    /// Advances to the next operation.
     #[inline]
     pub fn advance(&mut self) {
         self.even.advance();
     }
 
     /// Skips all operations that are due before `until_ns` and returns their number. The number is
-    /// exact, except for Poisson arrivals, for which the function returns the mean.
+    /// exact, except for Poisson arrivals, for which the number is about the mean.
     pub fn skip_until(&mut self, until_ns: u64) -> u64 {
         // The first step skips slightly too few operations at once, so that the rounding of the
         // root does not matter.
@@ -413,7 +411,6 @@ mod tests {
         }
     }
 
-    /// A rising rate protects a cluster with other users from the sudden arrival of the full load.
     #[test]
     fn a_rising_rate_offers_the_area_below_its_line() {
         let second = |at: &[u64], second: u64| {

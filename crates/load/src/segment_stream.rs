@@ -7,10 +7,9 @@
 use cql::segment::{SEGMENT_BYTES_MAX, SegmentError, Segments};
 
 /// Size of the buffer for the data that a socket delivers at once, in bytes. The buffer has room
-/// for at least one whole segment.
+/// for at least one complete segment.
 const ROOM_BYTES: usize = 2 * SEGMENT_BYTES_MAX;
 
-/// Segments of one connection in both directions.
 #[derive(Debug)]
 pub(crate) struct Wrapping {
     segments: Segments,
@@ -21,9 +20,7 @@ pub(crate) struct Wrapping {
     /// Payload of the last segment. The first `taken` bytes have already been passed to the caller.
     payload: Vec<u8>,
     taken: usize,
-    /// Segments that are ready to be sent.
     pub output: Vec<u8>,
-    /// Number of bytes of `output` that have been sent.
     pub sent: usize,
 }
 
@@ -66,8 +63,8 @@ impl Wrapping {
         self.end += bytes;
     }
 
-    /// Copies as much payload of whole segments as fits to `room`. Returns the number of copied
-    /// bytes.
+    /// Copies as much payload of complete segments as fits into `room`. Returns the number of
+    /// copied bytes.
     pub fn take(&mut self, room: &mut [u8]) -> Result<usize, SegmentError> {
         let mut filled = 0;
         while filled < room.len() {

@@ -3,9 +3,9 @@
 //!
 //! The seed determines the operations, their schedule and limits, the connections, and their faults
 //! (`shape`). The simulated world executes the run (`world`, `server`). The oracle derives the
-//! expected records from the exchanged data and the clock (`oracle`, `recorded`). In addition,
-//! every operation must end exactly once, the worker must not allocate memory, no iteration may be
-//! idle, and the run must end.
+//! expected records from the exchanged data and the clock (`oracle`, `expected_records`). In
+//! addition, every operation must end exactly once, the worker must not allocate memory, no
+//! iteration may be idle, and the run must end.
 //!
 //! `cargo xtask simulate` runs any number of seeds. `CASSAY_SIMULATE=seed` runs one seed.
 
@@ -126,7 +126,6 @@ impl Runs {
         self.expected = oracle.recorded.end();
     }
 
-    /// Runs seeds one after the other, and compares all results.
     fn run_all(&mut self, seeds: std::ops::Range<u64>) -> Result<(), String> {
         seeds.for_each(|seed| self.run(seed));
         let kinds_count = self.parts[0].kinds.len();
@@ -221,7 +220,7 @@ fn is_found(seed: u64, planted: Option<InjectedDefect>) -> Option<bool> {
     }
 }
 
-/// In most runs, the times are so short that a histogram records them to the nanosecond.
+/// In some runs, the times are so long that a histogram cannot resolve a delay of one nanosecond.
 #[test]
 fn an_operation_counted_twice_never_or_late_is_found() {
     for planted in [

@@ -35,8 +35,8 @@ pub struct SlowOperation<N = u16> {
     /// Time at which the operation ended for the client. If the outcome does not tell when the
     /// target ended the operation, the time since `due_ns` is a lower bound of the latency.
     pub end_ns: u64,
-    /// Outcome of the operation. `None` if the client never sent the operation before the end of
-    /// the drain.
+    /// Outcome of the operation. `None` if the client had not sent the operation by the end of the
+    /// drain.
     pub outcome: Option<Outcome>,
     /// Number of retries after a failed attempt.
     pub retries: u8,
@@ -83,7 +83,6 @@ pub(crate) struct Slowest {
 }
 
 impl Default for Slowest {
-    /// Returns a value that keeps nothing.
     fn default() -> Slowest {
         Slowest {
             threshold_ns: u64::MAX,
@@ -93,7 +92,6 @@ impl Default for Slowest {
 }
 
 impl Slowest {
-    /// Creates an empty value with memory for all operations.
     pub fn with_room() -> Slowest {
         Slowest {
             kept: Vec::with_capacity(ROOM),
@@ -109,13 +107,11 @@ impl Slowest {
         }
     }
 
-    /// Returns true if an operation with this latency may be among the slowest.
     #[inline]
     pub fn is_slow(&self, latency_ns: u64) -> bool {
         latency_ns > self.threshold_ns
     }
 
-    /// Adds an operation of the window, if it is slow.
     #[cold]
     pub fn add(&mut self, operation: SlowOperation) {
         if !self.is_slow(operation.latency_ns()) {
@@ -130,7 +126,6 @@ impl Slowest {
         }
     }
 
-    /// Returns the slowest operations, slowest first.
     pub fn finish(mut self) -> Vec<SlowOperation> {
         keep_slowest(&mut self.kept);
         self.kept

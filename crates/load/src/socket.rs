@@ -24,7 +24,6 @@ const CONTROL_WORDS: usize = 8;
 
 /// Reader that reports the arrival time of its data.
 pub(crate) trait TimedReader {
-    /// Returns true if the reader reports arrival times.
     fn is_timed(&self) -> bool;
 
     /// Returns the arrival time of the most recently read data, in ns of the monotonic clock.
@@ -32,7 +31,6 @@ pub(crate) trait TimedReader {
     fn arrived_ns(&self) -> Option<u64>;
 }
 
-/// Socket that reports arrival times. See the module documentation.
 #[derive(Debug)]
 pub(crate) struct Socket {
     stream: TcpStream,
@@ -54,13 +52,12 @@ impl Socket {
         }
     }
 
-    /// Returns the underlying TCP connection.
     pub fn stream(&self) -> &TcpStream {
         &self.stream
     }
 
-    /// Requests arrival times from the kernel. If a sandbox forbids this, the socket works without
-    /// arrival times.
+    /// Requests arrival times from the kernel. If a sandbox forbids the request, the socket works
+    /// without arrival times.
     pub fn time_arrivals(&mut self) {
         let on: libc::c_int = 1;
         // SAFETY: the call only reads `on`, with its exact size, and `on` outlives the call.
@@ -77,7 +74,6 @@ impl Socket {
         self.ahead_ns = ahead_ns(clock::now_ns(), clock::unix_ns());
     }
 
-    /// Reads from the socket, and records the arrival time of the data.
     fn read_timed(&mut self, room: &mut [u8]) -> io::Result<usize> {
         let mut control = [0_u64; CONTROL_WORDS];
         let mut part = libc::iovec {
@@ -201,7 +197,6 @@ mod tests {
         (Socket::new(stream), server)
     }
 
-    /// A late reader still gets the arrival time.
     #[test]
     fn bytes_read_late_have_the_time_of_their_arrival() {
         let (mut socket, mut server) = pair();

@@ -16,7 +16,6 @@ use workload::{Program, Statement};
 /// Statement number that means the absence of a statement.
 pub(crate) const NO_STATEMENT: u16 = u16::MAX;
 pub(crate) const NO_KIND: u8 = u8::MAX;
-/// Maximum number of kinds of operation in a program.
 pub(crate) const KINDS_MAX: usize = 64;
 
 const _: () = assert!(
@@ -24,7 +23,6 @@ const _: () = assert!(
     "each kind may be a separate class"
 );
 
-/// Properties of a kind of operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KindFacts {
     /// Class of the kind in the in-flight table.
@@ -37,7 +35,6 @@ pub(crate) struct KindFacts {
     pub timeout_ns: u64,
 }
 
-/// Properties of a statement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StatementFacts {
     pub verifies: bool,
@@ -63,7 +60,6 @@ pub(crate) struct StatementFacts {
     pub table: u64,
 }
 
-/// Properties of all kinds and statements of a program.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
     pub kinds: Vec<KindFacts>,
@@ -73,9 +69,7 @@ pub(crate) struct Facts {
     pub has_courses: bool,
     /// True if any response may lead to another request.
     pub has_follow_ups: bool,
-    /// True if any operation may read several pages.
     pub has_pages: bool,
-    /// True if any operation may be retried.
     pub has_retries: bool,
     /// True if any operation may be sent to two nodes.
     pub has_speculation: bool,
@@ -86,8 +80,8 @@ impl Facts {
     /// another timeout. Each kind has at least `retries_min` retries.
     ///
     /// # Errors
-    /// The program has more than [`KINDS_MAX`] kinds, or a statement refers to a missing kind or
-    /// statement, or a chain of statements has no end.
+    /// The program has no kinds or more than [`KINDS_MAX`] kinds, or a statement refers to a
+    /// missing kind or statement, or a chain of statements has no end.
     pub fn new(program: &Program, timeout: Duration, retries_min: u8) -> Result<Facts, LoadError> {
         let refuse = |text: String| Err(LoadError::Config(text));
         let (kinds, statements) = (program.kinds(), program.statements());
@@ -183,9 +177,9 @@ const ROW_MARGIN: u64 = 16;
 /// are smaller.
 const ROWS_BYTES_MIN: u64 = 16 << 20;
 
-/// Returns the size of the largest body of a response to a statement, in bytes. For a paged
-/// statement, this is the size of a page of rows. For rows without paging, it is the maximum of the
-/// protocol.
+/// Returns the size of the largest body of a response to a statement, in bytes. For a statement
+/// without rows, this is [`ANSWER_BYTES_USUAL`]. For a paged statement, it is the size of a page of
+/// rows. For rows without paging, it is the maximum of the protocol.
 fn body_bytes_max(statement: &Statement, row_bytes: u64) -> u32 {
     let all = u64::from(BODY_BYTES_MAX);
     let limit = match statement.page_size {

@@ -90,12 +90,11 @@ impl Watch {
         Ok(watch)
     }
 
-    /// Takes the data up to the interval `index`. Skips data that was already taken.
+    /// Takes the data up to and including the interval `index`. Skips data that was already taken.
     pub fn take(&self, index: u64) -> Hiccups {
         self.shared.ring().take(index)
     }
 
-    /// Takes all data that the caller has not taken yet.
     pub fn take_all(&self) -> Hiccups {
         self.shared.ring().take_all()
     }
@@ -117,7 +116,6 @@ impl Drop for Watch {
     }
 }
 
-/// Executes the loop of one measuring thread.
 fn look(period: Duration, control: &Control, shared: &Shared) {
     let is_over = || shared.ended.load(Ordering::Relaxed);
     let begins = || (1..=clock::now_ns()).contains(&control.start_ns());
@@ -370,7 +368,7 @@ mod tests {
         for text in [&b""[..], b"1", b"1 x 2", b"1 2"] {
             assert_eq!(parse(text), None);
         }
-        // The kernel's counter never decreases. Some kernels do not have the counter.
+        // Some kernels do not have the counter.
         let mut waits = Waits::open();
         assert_eq!(waits.file.is_some(), waits.since().is_some());
     }

@@ -72,7 +72,6 @@ const REST_MAX_NS: u64 = 200 * clock::MILLISECOND_NS / 1000;
 /// Time after which the worker tries to send a retry again if no connection had room for it, in ns.
 const AGAIN_NS: u64 = clock::MILLISECOND_NS;
 
-/// Source of the due times of operations.
 pub(crate) enum DueTimes {
     /// The due times are the times at which slots became free, oldest first.
     Closed { freed_ns: VecDeque<u64> },
@@ -114,7 +113,6 @@ pub(crate) struct Worker<W: World> {
     pub control: Arc<Control>,
     pub program: Arc<Program>,
     pub generator: Generator,
-    /// Templates, by statement.
     pub templates: Vec<Template>,
     pub batches: Vec<Option<BatchTemplate>>,
     pub facts: Facts,
@@ -123,7 +121,6 @@ pub(crate) struct Worker<W: World> {
     pub number_end: u64,
     pub number_step: u64,
     pub in_flight_max: u32,
-    /// True if the load has been stopped.
     pub draining: bool,
     /// True if some operations may still have to be sent.
     pub issuing: bool,
@@ -143,7 +140,6 @@ pub(crate) struct Worker<W: World> {
     /// Operation states that do not belong to a slot. The worker has one for each attempt that it
     /// may have to repeat.
     pub spare_courses: Vec<OperationState>,
-    /// Failed attempts that will be retried.
     pub again: VecDeque<Again>,
     /// Number of operations of which two attempts wait for a response.
     pub twins_count: u32,
@@ -170,7 +166,6 @@ pub(crate) struct Worker<W: World> {
     pub end: WorkerEnd,
 }
 
-/// State that concerns all sockets of the worker.
 pub(crate) struct Sockets {
     /// True if the worker has appended output to a connection that it was not processing.
     unsent: bool,
@@ -184,7 +179,6 @@ pub(crate) struct Sockets {
 }
 
 impl Sockets {
-    /// Returns the state before the first connection is added.
     pub fn new() -> Sockets {
         Sockets {
             unsent: false,
@@ -195,8 +189,8 @@ impl Sockets {
     }
 }
 
-/// Client-side timestamps of writes, in µs since 1970. All timestamps are different. If two
-/// operations write to one row, the operation that began later has the higher timestamp.
+/// Client-side timestamps of a worker's writes, in µs since 1970. Each timestamp is higher than all
+/// earlier timestamps of the worker.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timestamps {
     /// Difference between the time since 1970 and the monotonic clock, in ns.
@@ -222,7 +216,6 @@ impl Timestamps {
     }
 }
 
-/// Results of a worker that has ended.
 #[derive(Debug, Default)]
 pub(crate) struct WorkerEnd {
     pub sent: u64,
@@ -232,16 +225,13 @@ pub(crate) struct WorkerEnd {
     pub missed_rows: MissedRows,
     /// Failed operations, by the number of the node.
     pub failures: Vec<Failures>,
-    /// Slowest operations of the window.
     pub slowest: Slowest,
     pub ledger: Option<LedgerPart>,
     pub history: Option<HistoryPart>,
-    /// True if the worker had real-time priority. See [`crate::Config::realtime`].
     pub realtime: bool,
 }
 
 impl WorkerEnd {
-    /// Returns the results of a worker that has done nothing yet.
     pub fn with_room(nodes_count: usize) -> WorkerEnd {
         WorkerEnd {
             failures: vec![Failures::default(); nodes_count],
@@ -319,8 +309,8 @@ impl<W: World> Worker<W> {
         self.end
     }
 
-    /// Sleeps until data is readable or work is due. If work is due soon, responses do not wake the
-    /// worker up, provided that no response has a follow-up and the kernel reports arrival times.
+    /// Sleeps until data is readable or work is due. If work is due soon and [`Worker::may_rest`]
+    /// returns true, responses do not wake the worker up.
     fn wait(&mut self) -> io::Result<usize> {
         let now_ns = self.world.now_ns();
         let wake_ns = self.wake_ns(now_ns);
@@ -392,7 +382,6 @@ impl<W: World> Worker<W> {
         self.source.advance();
     }
 
-    /// Handles a readiness report.
     fn attend(&mut self, ready: Ready, now_ns: u64) {
         if ready.reads {
             self.receive(ready.index, now_ns);
@@ -402,7 +391,6 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Begins the drain. From now on, no further operation becomes due.
     fn begin_drain(&mut self, now_ns: u64) {
         self.draining = true;
         self.note_gauges();
@@ -410,8 +398,8 @@ impl<W: World> Worker<W> {
         self.recorder.cut_for_drain(&mut self.world, stop_ns);
     }
 
-    /// Returns true if the worker has operations to send, or will have some. Abandons operations
-    /// that were due before the stop and that the worker could not send during the drain.
+    /// Returns true if the worker has operations to send now or later. Abandons operations that
+    /// were due before the stop and that the worker could not send during the drain.
     #[inline]
     fn owes(&mut self, now_ns: u64) -> bool {
         if self.number >= self.number_end {
@@ -449,8 +437,8 @@ impl<W: World> Worker<W> {
         self.ledger.as_mut().filter(|_| is_write)
     }
 
-    /// Records in the ledger that a write was sent, so that it may be applied from now on. Ignores
-    /// other operations.
+    /// Records the send of an operation in the history. If the operation is a write, also records
+    /// in the ledger that the write may be applied from now on.
     #[inline]
     fn write_down_sent(&mut self, operation: &Operation, now_ns: u64) {
         if let Some(history) = &mut self.history {
@@ -462,8 +450,8 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Records in the ledger that a write was acknowledged, and the time at which the client knew
-    /// this. Does nothing if the worker has no ledger.
+    /// Records in the ledger that a write was acknowledged, and the time of the acknowledgement if
+    /// it is known. Does nothing if the worker has no ledger.
     #[inline]
     fn write_down_acknowledged(&mut self, operation: &Operation, done_ns: Option<u64>) {
         if let Some(ledger) = self.ledger_for(operation) {

@@ -166,7 +166,6 @@ fn number_end(config: &Config) -> u64 {
     })
 }
 
-/// Returns the source of due times for worker number `index`.
 fn source(config: &Config, index: u64, in_flight: u32) -> DueTimes {
     let (workers, rise) = (config.workers_of_all() as u64, config.rise);
     let seed = config.first_operation;
@@ -195,7 +194,6 @@ fn source(config: &Config, index: u64, in_flight: u32) -> DueTimes {
     }
 }
 
-/// Returns the part of the ledger that worker number `index` writes, if the run records a ledger.
 fn ledger_part(config: &Config, index: u64, workers: u64) -> Option<LedgerPart> {
     if config.keeps == LedgerMode::Nothing {
         return None;
@@ -213,7 +211,6 @@ fn ledger_part(config: &Config, index: u64, workers: u64) -> Option<LedgerPart> 
     })
 }
 
-/// Returns the part of the history that worker number `index` writes, if the run records a history.
 fn history_part(config: &Config, index: u64, workers: u64) -> Option<HistoryPart> {
     let first = config.first_operation + index;
     let operations_max = HISTORY_OPERATIONS_MAX / workers;

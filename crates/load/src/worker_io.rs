@@ -25,7 +25,6 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 /// Maximum number of readiness reports that one wait returns.
 const EVENTS_MAX: usize = 64;
 
-/// Outside world of a worker. See the module documentation.
 pub(crate) trait World {
     /// The worker's end of a connection, which never blocks.
     type Stream: Read + Write + TimedReader;

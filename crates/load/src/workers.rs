@@ -19,7 +19,6 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Setup of one worker of the run.
 pub(crate) struct WorkerSetup {
     pub index: usize,
     pub shared: Shared,
@@ -36,15 +35,13 @@ pub(crate) struct Workers {
     /// worker ends.
     pub lines: Vec<SyncSender<u64>>,
     pub parts: Receiver<Box<Part>>,
-    /// Tells the reconnectors that the run has finished.
+    /// True if the run has finished. The reconnectors then end.
     pub finished: Arc<AtomicBool>,
     /// Fields of the summary that are known from the start.
     pub summary: Summary,
-    /// Names of the nodes.
     pub nodes: Vec<String>,
     pub keeps_ledger: bool,
-    /// Number of workers of all clients that share the load. The next field is the number of
-    /// workers with lower numbers than those of this client.
+    /// Number of workers of all clients that share the load.
     pub step: u64,
     pub before: u64,
 }
@@ -154,7 +151,6 @@ impl Workers {
 /// on time.
 const SPINS_NS: u64 = clock::MILLISECOND_NS;
 
-/// Sleeps until shortly before the start line.
 fn come_near(start_ns: u64) {
     let ahead_ns = start_ns.saturating_sub(clock::now_ns());
     if ahead_ns > 2 * SPINS_NS {

@@ -139,8 +139,8 @@ impl Histogram {
         self.clamped
     }
 
-    /// Returns the value at quantile `q` (0 to 1) in ns, to three digits. Returns 0 if the
-    /// histogram is empty.
+    /// Returns the value at quantile `q` (0 to 1) in ns, with three significant digits. Returns 0
+    /// if the histogram is empty.
     pub fn quantile_ns(&self, q: f64) -> u64 {
         if self.is_empty() {
             0
@@ -149,8 +149,9 @@ impl Histogram {
         }
     }
 
-    /// Returns the value at a rank (starting at 1) in ns, to three digits. For a rank above the
-    /// number of values, returns the largest value. Returns 0 if the histogram is empty.
+    /// Returns the value at `rank` in ns, with three significant digits. The lowest rank is 1. For
+    /// a rank above the number of values, returns the largest value. Returns 0 if the histogram is
+    /// empty.
     pub fn value_at_rank_ns(&self, rank: u64) -> u64 {
         let hdr = self.hdr();
         let mut passed = 0;
@@ -167,17 +168,19 @@ impl Histogram {
         self.hdr().mean()
     }
 
-    /// Returns the smallest value in ns, to three digits. Returns 0 if the histogram is empty.
+    /// Returns the smallest value in ns, with three significant digits. Returns 0 if the histogram
+    /// is empty.
     pub fn min_ns(&self) -> u64 {
         if self.is_empty() { 0 } else { self.hdr().min() }
     }
 
-    /// Returns the largest value in ns, to three digits. Returns 0 if the histogram is empty.
+    /// Returns the largest value in ns, with three significant digits. Returns 0 if the histogram
+    /// is empty.
     pub fn max_ns(&self) -> u64 {
         if self.is_empty() { 0 } else { self.hdr().max() }
     }
 
-    /// Returns the number of values above `value_ns` (to three digits).
+    /// Returns the number of values above `value_ns`. The comparison uses three significant digits.
     pub fn count_above(&self, value_ns: u64) -> u64 {
         let at_or_below = self.hdr().count_between(0, value_ns.min(HIGHEST_NS));
         self.count() - at_or_below

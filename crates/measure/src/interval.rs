@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Results of one interval, merged over all workers.
 #[derive(Clone, Debug)]
 pub struct Interval {
-    /// Number of the interval since the start line, starting at 0.
+    /// Number of the interval, counted from 0 at the start line.
     pub index: u64,
     /// Start of the interval on the monotonic clock, in ns.
     pub start_ns: u64,

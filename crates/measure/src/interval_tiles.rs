@@ -10,8 +10,9 @@ use crate::Interval;
 use std::collections::BTreeMap;
 
 /// Share of an interval that must overlap the interval before it, so that both become one. All
-/// sources end their intervals at the same times, so an overlap is usually whole. A smaller overlap
-/// occurs at the start of the drain, if one source ended its interval before it learned of the end.
+/// sources end their intervals at the same times, so an overlap is usually complete. A smaller
+/// overlap occurs at the start of the drain, if one source ended its interval before it learned of
+/// the end.
 const OVERLAP_SHARE_MIN: f64 = 0.1;
 
 /// Progress of a source: the point up to which it has reported everything.
@@ -253,7 +254,7 @@ mod tests {
         let reported = |until_s: u64| SourceProgress::after(until_s - 1, until_s * SECOND);
         assert!(tiles.take(reported(2)).is_none());
         assert!(tiles.take(reported(3)).is_some());
-        // This source was lost after its first message about an interval.
+        // A source was lost after its first message about interval 3.
         tiles.at(3, || vec![KindInterval::default()]);
         add(&mut tiles, (4, 4 * SECOND, 5 * SECOND), 1);
         let index = tiles.take(reported(5)).map(|interval| interval.index);

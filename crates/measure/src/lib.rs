@@ -1,10 +1,9 @@
-//! The only crate that knows how to represent a measurement: units, clock, histogram, interval,
-//! outcome.
+//! Types of a measurement: units, clock, histogram, interval, outcome.
 //!
-//! The crate does not depend on other crates of the workspace, perform I/O or start threads.
-//! [`clock`] is the only module in the workspace that reads clocks. Every duration is in
-//! nanoseconds (`_ns`). Every point in time is in nanoseconds of the machine's monotonic clock
-//! unless its name contains `unix`.
+//! The crate does not depend on other crates of the workspace, and starts no threads. [`clock`] is
+//! the only module in the workspace that reads clocks. Measured durations are in nanoseconds
+//! (`_ns`). Every point in time is in nanoseconds of the machine's monotonic clock unless its name
+//! contains `unix`.
 
 pub mod bins;
 pub mod censored_times;

@@ -40,7 +40,8 @@ pub fn listed<T: AsRef<str>>(items: &[T]) -> String {
     }
 }
 
-/// Rounds a measured value to a whole number, with thousands separators.
+/// Formats a measured value as a whole number with thousands separators. Formats a negative value
+/// as 0.
 pub fn whole(value: f64) -> String {
     grouped(&format!("{:.0}", value.max(0.0)))
 }
@@ -115,8 +116,8 @@ pub fn short(value: f64, digits: i32) -> String {
     without_zeros(&significant(value, digits)).to_owned()
 }
 
-/// Formats a number of bytes with three digits, in the largest binary unit for which the number is
-/// at least 1, such as `23.5 GiB`.
+/// Formats a number of bytes with three significant digits (four from 1,000 on), in the largest
+/// binary unit for which the number is at least 1, such as `23.5 GiB`.
 pub fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes as f64;
@@ -133,8 +134,8 @@ pub fn bytes(bytes: u64) -> String {
     )
 }
 
-/// Formats a measured time, which is given in seconds. A time below a minute has three digits. A
-/// longer time is written in its two largest units.
+/// Formats a measured time, which is given in seconds. A time below a minute has three significant
+/// digits. A longer time is written in its two largest units.
 pub fn duration(seconds: f64) -> String {
     match seconds.round() as u64 {
         _ if !seconds.is_finite() || seconds < 0.0 => ABSENT.into(),

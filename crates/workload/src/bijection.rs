@@ -36,7 +36,6 @@ impl Bijection {
         }
     }
 
-    /// Returns the size of the domain.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }

@@ -8,7 +8,6 @@
 /// The share of a range that each client processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientRanges {
-    /// Number of operations of the whole range.
     count: u64,
     /// Number of workers of all clients.
     workers: u64,

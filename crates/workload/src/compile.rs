@@ -118,7 +118,6 @@ fn keyspace(params: &mut Params, named: &NamedWorkload) -> String {
     keyspace.clone()
 }
 
-/// Returns the weight of every kind of the workload.
 fn weights(params: &mut Params, named: &NamedWorkload) -> Vec<f64> {
     let spec = params.spec;
     let mut weights = vec![0.0; named.kinds.len()];

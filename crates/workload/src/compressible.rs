@@ -27,7 +27,6 @@ impl Pattern {
         random: PATTERN_BYTES,
     };
 
-    /// Returns the pattern of values of which `share` is compressible.
     pub(crate) fn new(share: f64) -> Pattern {
         Pattern {
             random: random_bytes(share),

@@ -18,7 +18,6 @@ use cql::response::RawRows;
 use cql::template::append_value;
 use cql::token::murmur3;
 
-/// Name of the workload after `use:` in a study.
 pub(crate) const NAME: &str = "counters";
 
 const TABLE: &str = "counters";
@@ -32,7 +31,6 @@ const READ: u16 = 1;
 /// Maximum amount of an addition. The sum of a million such additions fits in a counter.
 const AMOUNT_MAX: u64 = 1 << 40;
 
-/// Parameters of the additions.
 #[derive(Debug)]
 pub(crate) struct Counters {
     amount_max: u64,
@@ -47,7 +45,6 @@ pub(crate) struct RowKey {
     counted: Option<i64>,
 }
 
-/// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
     let rows = workload_parts::rows(spec);

@@ -16,7 +16,6 @@ const THETA_DEFAULT: f64 = 0.99;
 /// cassandra-stress has the same default.
 const GAUSSIAN_REACH_DEFAULT: f64 = 3.0;
 
-/// Names of all distributions.
 pub(crate) const NAMES: [&str; 7] = [
     "fixed",
     "sequence",
@@ -38,14 +37,11 @@ pub(crate) struct DistributionText {
     pub(crate) range: Option<(u64, u64)>,
 }
 
-/// The shape of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Shape {
-    /// Always one value.
     Fixed,
     /// Operation n gets the value at position n modulo the size of the range.
     Sequence,
-    /// Every value is equally likely.
     Uniform,
     /// A normal distribution around the middle of the range, with `reach` standard deviations from
     /// the middle to either end. A value beyond an end becomes that end.

@@ -1,4 +1,4 @@
-//! The first operations of a program, as readable CQL.
+//! Sample operations of a program, as readable CQL.
 
 use std::sync::Arc;
 
@@ -48,7 +48,6 @@ pub fn sample(program: &Arc<Program>, stage: Stage, first: u64, count: u64) -> V
     (first..first.saturating_add(count)).map(one).collect()
 }
 
-/// Returns the tables that the schema of a program creates.
 fn tables(program: &Program) -> Vec<Table> {
     let mut types = Vec::new();
     let mut tables = Vec::new();

@@ -36,7 +36,6 @@ use crate::spec::{ParamValue, Spec};
 use crate::workload_parts;
 use yaml::{Diagnostics, Limits, Node, Place, SourceText, did_you_mean};
 
-/// Keys that a workload file may have.
 const KEYS: [&str; 9] = [
     "keyspace",
     "csv",
@@ -48,7 +47,6 @@ const KEYS: [&str; 9] = [
     "load",
     "verify",
 ];
-/// Default keyspace, if neither the file nor the study names one.
 const KEYSPACE_DEFAULT: &str = "workload";
 
 /// Function that returns the text of a file that a workload file names. The error is a sentence
@@ -114,7 +112,6 @@ pub fn check_file(
     }
 }
 
-/// A workload file during its compilation.
 struct File<'a, 'd> {
     spec: &'a Spec,
     text: &'a str,
@@ -128,7 +125,6 @@ impl<'a> File<'a, '_> {
         self.out.add(place, message, None);
     }
 
-    /// Reports every unknown entry of a mapping.
     fn check_keys(&mut self, node: &Node, known: &[&str], what: &str) {
         let Some(entries) = node.entries() else {
             let message = format!("{what} must be a mapping, not {}", node.describe());
@@ -189,7 +185,6 @@ impl<'a> File<'a, '_> {
         }
     }
 
-    /// Returns the name of the keyspace, and the statements that create and drop the keyspace.
     fn keyspace(&mut self) -> (String, (String, String)) {
         let mut place = Place::default();
         let mut keyspace = KEYSPACE_DEFAULT.to_owned();
@@ -220,7 +215,6 @@ impl<'a> File<'a, '_> {
     }
 }
 
-/// Returns a parameter of the study as text.
 fn param_text(param: &ParamValue) -> String {
     match param {
         ParamValue::Int(value) => value.to_string(),

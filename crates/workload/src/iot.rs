@@ -22,22 +22,18 @@ use cql::response::{RawRows, Row};
 use cql::template::append_value;
 use cql::token::murmur3;
 
-/// Name of the workload after `use:` in a study.
 pub(crate) const NAME: &str = "cql-iot";
 /// Newer name of the workload in NoSQLBench.
 pub(crate) const NAME_TIMESERIES: &str = "cql-timeseries";
 
 const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
 
-/// Index of the statement that writes. The next constant is the index of the statement that
-/// verifies.
 const WRITE: u16 = 0;
 const VERIFY: u16 = 2;
 
-/// Minimum length of an extract, in characters. The next constant is the maximum length.
+/// Minimum length of an extract, in characters.
 const DATA_BYTES_MIN: u64 = 800;
 const DATA_BYTES_MAX: u64 = 1200;
-/// Mean of the normal distribution of sensor values. The next constant is the standard deviation.
 const VALUE_MEAN: f64 = 100.0;
 const VALUE_DEVIATION: f64 = 5.0;
 
@@ -57,7 +53,6 @@ const WORDS_MAX: usize = 1_000_000;
 /// Maximum size of the text, in bytes. Every program keeps the text in memory.
 const TEXT_BYTES_MAX: usize = 16_000_000;
 
-/// Parameters of the readings.
 #[derive(Debug)]
 pub(crate) struct Iot {
     sources: u64,
@@ -87,7 +82,6 @@ struct Reading<'a> {
     data: &'a [u8],
 }
 
-/// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
     let rows = workload_parts::rows(spec);
@@ -242,7 +236,6 @@ impl program_traits::RowFunction for Iot {
         7 * 4 + fixed + self.word_bytes_max + DATA_BYTES_MAX as usize
     }
 
-    /// Computes the partition key of `cycle`.
     #[inline]
     fn seek(&self, cursor: &mut RowKey, cycle: u64) {
         cursor.cycle = cycle;
@@ -280,9 +273,10 @@ impl program_traits::RowFunction for Iot {
         }
     }
 
-    /// Checks that every row is the reading of a cycle of this machine and sensor, and that the
-    /// newest row is first. If the result is the whole partition and `loaded` is true, the reading
-    /// of this cycle must be among the rows.
+    /// Checks that the rows are readings of this machine and sensor, that the newest row is first,
+    /// and that the number of rows is within the limit. If `loaded` is true and the result contains
+    /// all rows that the statement selects, the reading of the cursor's cycle must be among the
+    /// rows.
     fn check(
         &self,
         cursor: &mut RowKey,

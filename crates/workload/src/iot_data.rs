@@ -28,7 +28,7 @@ const QUANTITIES: [&str; 10] = [
     "vibration",
 ];
 
-/// Latin words that could occur in a factory.
+/// Latin words of which the text consists.
 const LATIN: [&str; 40] = [
     "aqua", "ignis", "terra", "ventus", "rota", "ferrum", "aurum", "lux", "nox", "dies", "hora",
     "annus", "machina", "labor", "opus", "manus", "oculus", "vox", "verbum", "numerus", "pondus",

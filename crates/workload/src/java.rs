@@ -8,7 +8,7 @@
 
 const MULTIPLIER: u64 = 0x5_DEEC_E66D;
 const ADDEND: u64 = 0xB << 16;
-/// Multiplier of two steps together. The next constant is their addend.
+/// Multiplier of two steps together.
 const MULTIPLIER_2: u64 = MULTIPLIER.wrapping_mul(MULTIPLIER);
 const ADDEND_2: u64 = ADDEND.wrapping_mul(MULTIPLIER).wrapping_add(ADDEND);
 

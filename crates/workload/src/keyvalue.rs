@@ -19,12 +19,10 @@ use cql::response::{RawRows, Row};
 use cql::template::append_value;
 use cql::token::murmur3;
 
-/// Name of the workload after `use:` in a study.
 pub(crate) const NAME: &str = "cql-keyvalue";
 
 const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
 
-/// Index of the statement that writes. The next constant is the index of the statement that reads.
 const WRITE: u16 = 0;
 const READ: u16 = 1;
 
@@ -33,20 +31,17 @@ const VALUECOUNT_DEFAULT: u64 = 1_000_000_000;
 /// Maximum upper bound of values, since the hash has 63 bits.
 const VALUECOUNT_MAX: u64 = 1 << 63;
 
-/// Parameters of the values.
 #[derive(Debug)]
 pub(crate) struct KeyValue {
     valuecount: u64,
 }
 
-/// Current row and its key.
 #[derive(Debug)]
 pub(crate) struct RowKey {
     row: u64,
     key: Decimal,
 }
 
-/// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
     let rows = workload_parts::rows(spec);
@@ -76,7 +71,6 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     draft.program(params, parts)
 }
 
-/// Returns the parameter `table`.
 pub(crate) fn table_name(params: &mut Params, default: &str) -> String {
     let name = params.text("table").unwrap_or(default).to_owned();
     if !is_identifier(&name) {

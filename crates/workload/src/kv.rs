@@ -1,4 +1,5 @@
-//! The workload of one blob value per key. Each value names the operation that wrote it.
+//! The workload of one blob value per key. Each value contains the number of the operation that
+//! wrote it.
 //!
 //! A value consists of a header of four big-endian 64-bit numbers and its contents:
 //!
@@ -31,7 +32,6 @@ use cql::response::RawRows;
 use cql::template::append_value;
 use cql::token::murmur3;
 
-/// Name of the workload after `use:` in a study.
 pub(crate) const NAME: &str = "kv";
 
 const TABLE: &str = "kv";
@@ -54,7 +54,6 @@ const VALUE_BYTES_MAX: u64 = 16_000_000;
 /// Default size of a value, in bytes.
 const VALUE_BYTES_DEFAULT: u64 = 100;
 
-/// Parameters of keys and values.
 #[derive(Debug)]
 pub(crate) struct Kv {
     is_bigint: bool,
@@ -67,19 +66,17 @@ pub(crate) struct Kv {
     pattern: Pattern,
 }
 
-/// Current row and its key.
 #[derive(Debug)]
 pub(crate) struct RowKey {
     row: u64,
     key: [u8; 16],
     key_bytes: usize,
     sizes: Sampler,
-    /// The writer that the most recently checked value names. `None` if no operation of this epoch
-    /// wrote the value.
+    /// The writer whose number the most recently checked value contains. `None` if no operation of
+    /// this epoch wrote the value.
     writer: Option<u64>,
 }
 
-/// Numbers in the header of a value.
 #[derive(Clone, Copy)]
 struct Header {
     epoch: u64,
@@ -87,7 +84,6 @@ struct Header {
     length: u64,
 }
 
-/// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
     let rows = workload_parts::rows(spec);
@@ -221,7 +217,6 @@ impl program_traits::RowFunction for Kv {
         4 + self.key_bytes() + 4 + self.sizes.range().1 as usize
     }
 
-    /// Computes the key of `row`.
     #[inline]
     fn seek(&self, cursor: &mut RowKey, row: u64) {
         cursor.row = row;
@@ -360,7 +355,6 @@ fn write_random(mut counter: u64, out: &mut [u8]) -> u64 {
     counter
 }
 
-/// Returns a number as 16 lower-case hexadecimal digits.
 #[inline]
 fn hexadecimal(number: u64) -> [u8; 16] {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";

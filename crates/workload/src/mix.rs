@@ -62,7 +62,6 @@ impl Mix {
         }
     }
 
-    /// Returns the number of operations per window.
     #[cfg(test)]
     pub fn window(&self) -> u64 {
         self.window
@@ -105,8 +104,10 @@ impl Mix {
     }
 }
 
-/// Returns the size of the smallest window in which the weights are whole numbers, and these
-/// weights.
+/// Returns the size of a window, and the number of operations of each kind in the window. The
+/// window is the smallest one of at most [`WINDOW_EXACT_MAX`] operations in which these numbers are
+/// exact. If such a window does not exist, the numbers are rounded to fractions of
+/// [`WINDOW_ROUNDED`].
 fn whole_numbers(weights: &[f64]) -> (u64, Vec<u64>) {
     let sum: f64 = weights.iter().sum();
     'window: for window in 1..=WINDOW_EXACT_MAX {
@@ -128,7 +129,8 @@ fn whole_numbers(weights: &[f64]) -> (u64, Vec<u64>) {
 }
 
 /// Returns the weights as fractions of [`WINDOW_ROUNDED`]. Rounds each weight down, but to at least
-/// 1 unless the weight is 0. The rest of the window goes to the kinds with the largest remainders.
+/// 1 unless the weight is 0. If the sum is too small, kinds with the largest remainders receive the
+/// rest. If the sum is too large, kinds with the smallest remainders lose operations.
 fn largest_remainders(weights: &[f64], sum: f64) -> Vec<u64> {
     let exact: Vec<f64> = weights.iter().map(|w| w / sum * WINDOW_ROUNDED as f64).collect();
     let least = |x: f64| if x > 0.0 { (x as u64).max(1) } else { 0 };

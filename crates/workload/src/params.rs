@@ -19,8 +19,8 @@ pub(crate) fn whole_number(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(scale)
 }
 
-/// Returns the most similar name among `candidates`. Returns `None` if it is not so similar that
-/// the user probably meant it.
+/// Returns the most similar name among `candidates`. Returns `None` if no candidate is so similar
+/// that the user probably meant it.
 pub(crate) fn did_you_mean<'a>(
     written: &str,
     candidates: impl Iterator<Item = &'a str>,
@@ -33,7 +33,6 @@ pub(crate) fn did_you_mean<'a>(
         .map(|(_, candidate)| format!("did you mean `{candidate}`?"))
 }
 
-/// The parameters of one specification, and the mistakes up to now.
 pub(crate) struct Params<'a> {
     pub(crate) spec: &'a Spec,
     pub(crate) problems: Vec<Problem>,
@@ -47,7 +46,6 @@ impl<'a> Params<'a> {
         }
     }
 
-    /// Records a mistake at `path`.
     pub(crate) fn problem(&mut self, path: &[&str], message: String, hint: Option<String>) {
         let path = path.iter().map(|part| (*part).to_owned()).collect();
         self.problems.push(Problem {
@@ -79,7 +77,7 @@ impl<'a> Params<'a> {
             None => return default,
             Some(ParamValue::Int(value)) => u64::try_from(*value).ok(),
             Some(ParamValue::Float(value)) if value.fract() == 0.0 && *value >= 0.0 => {
-                // For a value above all limits, the conversion returns the largest u64.
+                // For a value above `u64::MAX`, the conversion returns `u64::MAX`.
                 Some(*value as u64)
             }
             Some(ParamValue::Float(_)) => None,
@@ -151,7 +149,8 @@ impl<'a> Params<'a> {
         written
     }
 
-    /// Returns a distribution that the study writes as text. Returns `None` after a mistake.
+    /// Returns the distribution of a parameter, or `default` if the study does not set the
+    /// parameter. Returns `None` after a mistake.
     pub(crate) fn distribution(
         &mut self,
         name: &str,

@@ -97,8 +97,8 @@ pub struct Policy {
     pub timeout: Option<Duration>,
     /// Number of retries.
     pub retries: u8,
-    /// Time after the send at which the client also sends the operation to another node, if it is
-    /// not answered. `None` means never.
+    /// Time after the send at which the client also sends the operation to another node, if the
+    /// first node has not answered by then. `None` means never.
     pub speculate_after: Option<Duration>,
 }
 
@@ -183,14 +183,12 @@ impl Statement {
     }
 }
 
-/// Mapping of operation numbers to kinds and rows.
 #[derive(Debug)]
 pub(crate) struct Choices {
     pub(crate) mix: Mix,
     pub(crate) rows: Sampler,
     /// The kind whose operations add rows beyond the loaded rows, if any.
     pub(crate) insert_kind: Option<u8>,
-    /// Statement of each kind in the main stage.
     pub(crate) main_statements: Vec<u16>,
     /// Kind and statement of the load stage.
     pub(crate) load: (u8, u16),
@@ -200,7 +198,7 @@ pub(crate) struct Choices {
     pub(crate) rows_seed: u64,
 }
 
-/// A compiled workload, which the generators of all workers share. Importers set the fields.
+/// A compiled workload, which the generators of all workers share.
 #[derive(Clone, Debug)]
 pub struct Program {
     pub(crate) name: String,
@@ -383,8 +381,8 @@ impl Program {
         Generator::new(self, stage)
     }
 
-    /// Returns a hash of the numbers, kinds, tokens and value bytes of the first operations of all
-    /// stages. Equal fingerprints mean equal operations.
+    /// Returns a hash of the numbers, kinds, tokens and value bytes of the first operations of the
+    /// load, main and verify stages. Equal fingerprints mean equal operations.
     pub fn fingerprint(self: &Arc<Self>, operations: u64) -> u64 {
         [Stage::Load, Stage::Main, Stage::Verify].into_iter().fold(0, |hash, stage| {
             lane(hash, self.fingerprint_of(stage, operations))
@@ -425,7 +423,6 @@ impl Choices {
         )
     }
 
-    /// Returns true if operations of a kind may occur in a stage.
     pub(crate) fn may_ask(&self, stage: Stage, kind: usize) -> bool {
         match stage {
             Stage::Load => kind == usize::from(self.load.0),

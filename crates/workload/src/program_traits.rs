@@ -126,12 +126,10 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
 
     fn cursor(&self) -> Self::RowKey;
 
-    /// Computes the key of `row`.
     fn seek(&self, cursor: &mut Self::RowKey, row: u64);
 
     fn token(cursor: &Self::RowKey) -> i64;
 
-    /// Appends the values of the current operation.
     fn append_values(
         &self,
         cursor: &mut Self::RowKey,
@@ -184,7 +182,6 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
 #[derive(Debug)]
 pub(crate) struct TableSource<T> {
     pub(crate) choices: Choices,
-    /// Number of rows that the load stage writes.
     pub(crate) rows: u64,
     pub(crate) table: T,
 }

@@ -18,7 +18,6 @@ use cql::response::RawRows;
 use cql::template::append_value;
 use cql::token::murmur3;
 
-/// Name of the workload after `use:` in a study.
 pub(crate) const NAME: &str = "registers";
 
 const TABLE: &str = "registers";
@@ -31,26 +30,22 @@ const READ: u16 = 1;
 const SWAP: u16 = 2;
 const LOAD: u16 = 3;
 
-/// Initial value of every register.
 const INITIAL: i64 = 0;
 /// Maximum number of different values. With more values, the conditions of swaps would be true too
 /// rarely.
 const VALUES_MAX: u64 = 1000;
 
-/// Parameters of the numbers that the workload writes.
 #[derive(Debug)]
 pub(crate) struct Registers {
     values: u64,
     seed: u64,
 }
 
-/// The current key.
 #[derive(Debug, Default)]
 pub(crate) struct RowKey {
     key: [u8; 8],
 }
 
-/// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
     let rows = workload_parts::rows(spec);

@@ -41,7 +41,7 @@ pub struct Tuning {
 /// priority. The key of a problem is the key in the study, such as `timeout` or `retries`.
 ///
 /// # Errors
-/// The program does not have a kind, or a value is out of range.
+/// A tuning names a kind that the program does not have, or a value is out of range.
 pub fn tune(mut program: Program, tunings: &[(String, Tuning)]) -> Result<Program, Vec<Problem>> {
     let mut problems = Vec::new();
     for (name, tuning) in tunings {

@@ -1,6 +1,6 @@
-//! Parses `CREATE KEYSPACE`, `CREATE TABLE` and `CREATE TYPE`. It extracts what data generation
-//! requires: names, columns, types and keys. Importers know a table only from the text of its
-//! definition, without a server.
+//! Parses `CREATE KEYSPACE`, `CREATE TABLE` and `CREATE TYPE`. The parser extracts names, columns,
+//! types and keys, from which cassay generates data. Importers know a table only from the text of
+//! its definition, without a server.
 //!
 //! The parser does not validate the statement. It skips options after the columns, because
 //! Cassandra decides which options are valid.
@@ -64,7 +64,8 @@ pub struct Column {
 }
 
 impl Table {
-    /// Returns the index of a column with exactly this name. Returns `None` if there is none.
+    /// Returns the index of a column with exactly this name. Returns `None` if the table has no
+    /// such column.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name == name)
     }

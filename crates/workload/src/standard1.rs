@@ -24,18 +24,15 @@ use cql::response::RawRows;
 use cql::template::append_value;
 use cql::token::{hash3_x64_128, murmur3};
 
-/// Name of the workload after `use:` in a study.
 pub(crate) const NAME: &str = "standard1";
 
 const TABLE: &str = "standard1";
 
-/// Index of the statement that writes. The next constant is the index of the statement that reads.
 const WRITE: u16 = 0;
 const READ: u16 = 1;
 
-/// Maximum number of blob columns. The next constants limit the bytes of a column and of a row.
-/// These limits keep a row below the 16 MiB that Cassandra's commit log accepts with its default
-/// segment size.
+/// Maximum number of blob columns. The limits on columns and rows below keep a row below the 16 MiB
+/// that Cassandra's commit log accepts with its default segment size.
 const COLUMNS_MAX: u64 = 1000;
 const COLUMN_BYTES_MAX: u64 = 1_000_000;
 const ROW_BYTES_MAX: u64 = 16_000_000;
@@ -44,13 +41,11 @@ const KEY_BYTES_MAX: u64 = 65_535;
 
 const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
 
-/// Parameters of the table's rows.
 #[derive(Debug)]
 pub(crate) struct Standard1 {
     key_bytes: usize,
     key_salt: u64,
     column_bytes: usize,
-    /// Salt of each column, in bind order.
     column_salts: Vec<u64>,
     pattern: Pattern,
 }
@@ -80,7 +75,6 @@ fn salt(name: &str) -> u64 {
     hash3_x64_128(format!("randomstr{name}").as_bytes(), 0).0 as u64
 }
 
-/// Returns the statements, in the order of [`WRITE`] and [`READ`].
 fn statements(table: &str, columns: u64) -> [String; 2] {
     let names = column_names(columns);
     let list =
@@ -97,7 +91,6 @@ fn statements(table: &str, columns: u64) -> [String; 2] {
     ]
 }
 
-/// Returns the `CREATE TABLE` of a table with its keyspace.
 fn create_table(table: &str, columns: u64) -> String {
     let columns: Vec<String> =
         column_names(columns).iter().map(|name| format!("\"{name}\" blob")).collect();
@@ -108,7 +101,6 @@ fn create_table(table: &str, columns: u64) -> String {
     )
 }
 
-/// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
     let rows = workload_parts::rows(spec);
@@ -174,7 +166,6 @@ impl program_traits::RowFunction for Standard1 {
         self.column_salts.len() * (4 + self.column_bytes) + 4 + self.key_bytes
     }
 
-    /// Computes the key of `row`.
     #[inline]
     fn seek(&self, cursor: &mut RowKey, row: u64) {
         let seed = row.wrapping_add(1);
@@ -303,8 +294,8 @@ fn eight_characters(nibbles: u32) -> u64 {
     x + 0x3030_3030_3030_3030 + above_9 * 17
 }
 
-/// Returns the hash that Java computes for a byte string, with 64 bits. Each step is 31·s + byte.
-/// Java's bytes have a sign, but the characters of a key are never negative.
+/// Returns a 64-bit version of the hash that Java computes for a byte array. Each step computes
+/// 31·s + byte. Java's bytes are signed, but the characters of a key are never negative.
 #[inline]
 fn fold(key: &[u8]) -> u64 {
     key.iter().fold(0, |sum: u64, byte| {

@@ -88,7 +88,6 @@ pub struct SampledPartition {
 }
 
 impl TableSample {
-    /// Returns the indexes of the columns for whose role `is_it` returns true.
     fn columns_with_role(&self, is_it: impl Fn(ColumnRole) -> bool) -> Vec<usize> {
         let columns = self.columns.iter().enumerate();
         columns.filter(|(_, column)| is_it(column.role)).map(|(at, _)| at).collect()

@@ -24,13 +24,10 @@ use cql::response::{RawRows, Row};
 use cql::template::append_value;
 use cql::token::murmur3;
 
-/// Name of the workload after `use:` in a study.
 pub(crate) const NAME: &str = "cql-tabular";
 
 const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
 
-/// Index of the statement that writes. The next constants are the indexes of the statements that
-/// read and verify.
 const WRITE: u16 = 0;
 const READ: u16 = 1;
 const VERIFY: u16 = 2;
@@ -43,7 +40,6 @@ const LIMITS: (i32, i32) = (1, 10);
 const PARTSIZE_MAX: u64 = 1_000_000_000;
 const PARTSIZE_DEFAULT: u64 = 1_000_000;
 
-/// Parameters of the partitions and their rows.
 #[derive(Debug)]
 pub(crate) struct Tabular {
     partsize: u64,
@@ -53,7 +49,6 @@ pub(crate) struct Tabular {
     text: Box<str>,
 }
 
-/// Current row and its key.
 #[derive(Debug)]
 pub(crate) struct RowKey {
     row: u64,
@@ -61,7 +56,6 @@ pub(crate) struct RowKey {
     clust: Decimal,
 }
 
-/// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
     let rows = workload_parts::rows(spec);
@@ -198,9 +192,9 @@ impl Tabular {
         }
     }
 
-    /// Checks that the rows belong to the partition and have the order of their text. Also checks
-    /// that all loaded rows before the last returned row are present. Rows of an earlier, larger
-    /// load are also right.
+    /// Checks that the rows belong to the partition and that the text of their clustering values
+    /// ascends. Also checks that the result contains all loaded rows, up to the last returned row
+    /// if `limit` ended the result. Rows of an earlier, larger load are also right.
     fn check_partition(&self, cursor: &RowKey, limit: usize, rows: &RawRows) -> Check {
         let first = cursor.row / self.partsize * self.partsize;
         let loaded = self.rows.saturating_sub(first).min(self.partsize);
@@ -228,7 +222,7 @@ impl Tabular {
         ) {
             (true, _) => Check::Wrong,
             (_, true) => Check::Missing,
-            // The remaining cases are a row that the load stage never wrote, and an empty result.
+            // The result is empty, and the load stage wrote no rows to this partition.
             _ if count == 0 => Check::Unknown,
             _ => Check::Right,
         }

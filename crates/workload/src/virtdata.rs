@@ -2,8 +2,8 @@
 //!
 //! The hash is MurmurHash3 x64-128 with seed 0 over the eight big-endian bytes of the cycle. The
 //! result is the lower 64 bits without their sign. For this algorithm, eight bytes are only a tail,
-//! so it reduces to the few lines below. The tail consists of unsigned bytes, as in the original
-//! MurmurHash and unlike in Cassandra's partitioner.
+//! so the algorithm reduces to the few lines below. The tail consists of unsigned bytes, as in the
+//! original MurmurHash and unlike in Cassandra's partitioner.
 
 /// Returns the result of NoSQLBench's `Hash` function, which has 63 bits.
 #[inline]

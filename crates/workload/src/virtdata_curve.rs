@@ -5,7 +5,6 @@
 use crate::normal;
 use crate::virtdata::hash;
 
-/// Number of points in the table.
 const POINTS: usize = 1000;
 /// 2^63 as a float. Java's largest `long` has this value after its conversion to a float.
 const LONG_MAX: f64 = 9_223_372_036_854_775_808.0;

@@ -39,7 +39,6 @@ pub(crate) struct Draft {
     pub(crate) keyspace: String,
     /// Statements that create and drop the keyspace.
     pub(crate) keyspaces: (String, String),
-    /// Weight of each kind of the workload.
     pub(crate) weights: Vec<f64>,
 }
 
@@ -47,22 +46,18 @@ pub(crate) struct Draft {
 pub(crate) struct OneTable<'a, T> {
     /// Name of the table, without the keyspace.
     pub(crate) name: String,
-    /// Statement that creates the table.
     pub(crate) create: String,
     /// Names of the kinds. The flag is true for kinds that write.
     pub(crate) kinds: &'a [(&'a str, bool)],
     pub(crate) statements: Vec<Statement>,
     pub(crate) rows: u64,
-    /// Distribution of rows in the main stage.
     pub(crate) picks: Sampler,
     /// Index of the kind that adds rows. The statement of this kind has the same index. `None` if
     /// no kind adds rows.
     pub(crate) insert_kind: Option<u8>,
     /// Index of the statement of the load stage, which belongs to the first kind.
     pub(crate) load: u16,
-    /// Index of the statement of the verify stage.
     pub(crate) verify: u16,
-    /// Generator of keys and values.
     pub(crate) table: T,
 }
 
@@ -79,7 +74,6 @@ impl Draft {
         }
     }
 
-    /// Returns true if the mix has operations of a kind.
     pub(crate) fn weighs(&self, kind: usize) -> bool {
         self.weights.get(kind).is_some_and(|weight| *weight > 0.0)
     }

@@ -1,9 +1,9 @@
 //! Imports cassandra-easy-stress (formerly easy-cass-stress and tlp-stress). This module converts a
 //! command line to the steps of the tool's KeyValue workload.
 //!
-//! Table, statements, keys, key distribution, lengths of values and rate are those of the tool, as
-//! of its release under Apache. The tool makes some random choices per thread. In cassay, these
-//! choices are a function of the seed and the operation's number.
+//! Table, statements, keys, key distribution, lengths of values and rate are those of the tool as
+//! released by Apache. The tool makes some random choices per thread. In cassay, these choices are
+//! a function of the seed and the operation's number.
 
 mod operations;
 mod options;
@@ -20,8 +20,8 @@ pub(crate) use options::SECRET;
 use workload::{Kind, Program, Schema, Stage, Statement};
 use yaml::Diagnostics;
 
-/// Maximum number of threads. The next constant is the maximum number of partitions and of
-/// operations per thread. A thread and a number must fit together into one number.
+/// Maximum number of threads. The numbers of a thread and of a key must fit together into one
+/// 64-bit number.
 const THREADS_MAX: u64 = 1 << 12;
 const PARTITIONS_MAX: u64 = 1 << 48;
 const OPERATIONS_MAX: u64 = 1 << 48;
@@ -60,7 +60,6 @@ pub(crate) fn import(words: &[String], seed: u64) -> Result<Import, Diagnostics>
     })
 }
 
-/// Returns the source of the workload's operations.
 fn source(options: &mut Options, seed: u64) -> Source {
     let keys = |name: &str| match name {
         "random" => Some(Keys::Random),
@@ -70,8 +69,7 @@ fn source(options: &mut Options, seed: u64) -> Source {
     };
     let of = ("random, normal or sequence", keys);
     let keys = options.value("--partitiongenerator", Keys::Random, of);
-    // A normal distribution needs at least two partitions. With one partition, the distribution
-    // cannot choose.
+    // A normal distribution over one partition has a standard deviation of 0.
     let least = if keys == Keys::Normal { 2 } else { 1 };
     let reads = options.share("--readrate", 0.5);
     let deletes = options.share("--deleterate", 0.0);
@@ -132,8 +130,7 @@ fn statements(keyspace: &str, options: &mut Options, source: &Source) -> Vec<Sta
     texts.into_iter().map(statement).collect()
 }
 
-/// Returns the steps. These are the run and, if the command line requests it, a populating step
-/// before the run.
+/// Returns the run and, if the command line requests it, the populating step before the run.
 fn steps(options: &mut Options, source: &Source, rate: u64) -> Vec<ImportStep> {
     let keyspace = table::keyspace(options);
     let schema = table::schema(&keyspace, options);
@@ -190,7 +187,6 @@ fn before(keyspace: &str, schema: &Schema, options: &mut Options) -> Vec<String>
     before
 }
 
-/// Returns notes on the differences from the tool.
 fn notes(source: &Source, rate: u64) -> Vec<String> {
     let mut notes = vec![
         format!(

@@ -18,14 +18,12 @@ use workload::decimal::Decimal;
 use workload::random::{Draws, lane, mix};
 use workload::{Check, Operation, OperationEncoder, OperationSource, Stage, normal};
 
-/// Index of the statement that reads. The next constants are the other statements. Each statement
-/// and its kind of operation have the same index.
+/// Index of the statement that reads. Each statement and its kind of operation have the same index.
 pub(super) const SELECT: u8 = 0;
 pub(super) const MUTATION: u8 = 1;
 pub(super) const DELETION: u8 = 2;
 
-/// Number of the random stream for keys. The next constants are the other random streams that are
-/// derived from the seed.
+/// Number of the random stream for keys.
 const KEYS: u64 = 41;
 const KINDS: u64 = 42;
 const VALUES: u64 = 43;
@@ -52,7 +50,6 @@ pub(super) enum Keys {
     Sequence,
 }
 
-/// A workload with its parameters.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     pub(super) seed: u64,
@@ -64,10 +61,9 @@ pub(super) struct Source {
     /// Number of populating operations of each thread. These operations come before the operations
     /// of the run.
     pub(super) populated: u64,
-    /// Share of reads among all operations. The next field is the share of deletions.
+    /// Share of reads among all operations.
     pub(super) reads: f64,
     pub(super) deletes: f64,
-    /// True if rows expire.
     pub(super) expires: bool,
     /// Limits of the number of letters of a value: the minimum, and the exclusive maximum.
     pub(super) lengths: (u64, u64),

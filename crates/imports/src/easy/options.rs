@@ -21,9 +21,8 @@ const VALUES: &str = "--cl --compaction --compression --cql --dc --deleterate|--
     --readrate|--reads|-r --replication --rowcache --threads|-t --ttl --username|-U";
 /// Options without a value that have an effect in cassay.
 const FLAGS: &str = "--drop --no-schema --ssl";
-/// Options with a value that have no effect in cassay. The next constant lists such options without
-/// a value. In the tool, `--concurrency` has had no effect since easy-cass-stress. Paging and
-/// conditions are for other workloads.
+/// Options with a value that have no effect in cassay. In the tool, `--concurrency` has had no
+/// effect since easy-cass-stress. Paging and conditions are for other workloads.
 const IDLE_VALUES: &str = "--concurrency|-c --core-connections --csv --hdr --max-requests --paging \
     --parquet --prometheusport --queue --scl";
 const IDLE_FLAGS: &str = "--coordinatoronly|--co --paginate";
@@ -48,15 +47,13 @@ pub(super) struct Options {
     given: BTreeMap<&'static str, (String, usize)>,
     /// Values of `--cql`, which may occur several times.
     pub(super) cql: Vec<String>,
-    /// Words that begin with `--field.`, without this prefix. The next field contains such words
-    /// for `--workload.`. Each word has its index.
+    /// Words that begin with `--field.`, without this prefix, each with its index.
     pub(super) fields: Vec<(String, usize)>,
     pub(super) parameters: Vec<(String, usize)>,
     /// The name of the workload, and its word index.
     pub(super) workload: Option<(String, usize)>,
     /// Options that have no effect, as written on the command line.
     pub(super) idle: Vec<String>,
-    /// Mistakes found so far.
     pub(super) out: Diagnostics,
     places: Vec<Place>,
 }
@@ -83,7 +80,6 @@ fn shown(words: &[String]) -> Vec<String> {
 }
 
 impl Options {
-    /// Parses the words of a command line.
     pub(super) fn parse(command_line: &[String]) -> Options {
         let words = Tool::Easy.own_words(command_line);
         let shown = shown(words);
@@ -176,7 +172,6 @@ impl Options {
         }
     }
 
-    /// Records a mistake in a word.
     pub(super) fn wrong(&mut self, at: usize, message: String, hint: Option<String>) {
         let place = self.places.get(at).cloned().unwrap_or_default();
         self.out.add(&place, message, hint);
@@ -189,7 +184,6 @@ impl Options {
         }
     }
 
-    /// Returns the value of an option. Returns `None` if the option is absent.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.given.get(name).map(|(value, _)| value.as_str())
     }

@@ -1,5 +1,5 @@
-//! The part of the workloads of cassandra-easy-stress that cassay imports. This is the KeyValue
-//! workload with its table and schema.
+//! The KeyValue workload of cassandra-easy-stress with its table and schema. cassay imports no
+//! other workload of the tool.
 
 use super::options::{Options, human};
 use workload::Schema;
@@ -13,8 +13,8 @@ const OTHER_WORKLOADS: &str = "AllowFiltering BasicTimeSeries CountersWide Creat
 pub(super) const TABLE: &str = "keyvalue";
 /// Field of the table for which values are generated.
 const FIELD: &str = "keyvalue.value";
-/// Default length of a value in cassandra-easy-stress, in characters: the minimum, and the
-/// exclusive maximum.
+/// Default limits of the length of a value in cassandra-easy-stress, in characters: the minimum,
+/// and the exclusive maximum.
 const LENGTHS: (u64, u64) = (100, 200);
 /// Maximum length of a value, in characters. Cassandra's commit log with its default segment size
 /// accepts slightly more.

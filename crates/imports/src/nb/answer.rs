@@ -37,12 +37,10 @@ const BUILT_IN: [BuiltIn; 4] = [
     ),
 ];
 
-/// Returns the names of the named workloads.
 pub(super) fn names() -> [&'static str; 4] {
     BUILT_IN.map(|(names, ..)| names[0])
 }
 
-/// Returns the name and the file of a named workload.
 pub(super) fn built_in(name: &str) -> Option<(&'static str, &'static str)> {
     let name = name.trim_end_matches(".yaml");
     let name = name.rsplit('/').next().unwrap_or(name);

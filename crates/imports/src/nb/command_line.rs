@@ -5,10 +5,8 @@
 
 use crate::Tool;
 
-/// Result of parsing a command line.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Words {
-    /// The commands. The list contains at least one command.
     pub(crate) commands: Vec<Command>,
     /// Notes on words that have no effect. Each note is a sentence.
     pub(crate) notes: Vec<String>,
@@ -148,7 +146,6 @@ const COMMANDS: [&str; 10] = [
     "runapp",
 ];
 
-/// Parses the words of a command line.
 pub(crate) fn parse(words: &[String]) -> Result<Words, String> {
     let mut out = Words::default();
     let mut words = Tool::Nb.own_words(words).iter().map(String::as_str).peekable();

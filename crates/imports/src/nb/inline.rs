@@ -22,7 +22,7 @@ const CQL_FUNCTIONS: [&str; 10] = [
 /// Moves the recipes in an operation's text to the operation's bindings, under new names.
 ///
 /// # Errors
-/// A pair of braces is neither a binding nor a literal.
+/// A pair of braces encloses neither a recipe, nor the name of a binding, nor a literal.
 pub(super) fn name_recipes(op: &mut Op) -> Result<(), String> {
     let Some(text) = op.cql.text() else {
         return Ok(());

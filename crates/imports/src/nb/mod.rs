@@ -33,7 +33,7 @@ pub use answer::answer;
 /// Number of threads for `threads=auto`. NoSQLBench uses ten threads per processor of its own
 /// machine.
 const THREADS_AUTO: u32 = 100;
-/// Maximum number of operations in flight. The connections could not carry more.
+/// Maximum number of threads, and therefore of operations in flight.
 const THREADS_MAX: u32 = 1_000_000;
 
 /// Imports `nb FILE [scenario] key=value…`. Values are functions of the cycle alone, as in
@@ -57,8 +57,8 @@ pub(crate) fn import(words: &[String], read: ReadFile) -> Result<Import, Diagnos
         notes: words.notes,
         connection: Connection::default(),
     };
-    // Schema changes that have not been added to a step yet, each with a separate step that makes
-    // only this change.
+    // Schema changes that have not been added to a step yet. Each element also contains a separate
+    // step that makes only its changes.
     let mut pending: Vec<Schema> = Vec::new();
     for command in &words.commands {
         let (name, text) = find(&command.file, read).map_err(refuse)?;
@@ -67,8 +67,8 @@ pub(crate) fn import(words: &[String], read: ReadFile) -> Result<Import, Diagnos
             found.map(|(_, value)| value.clone())
         };
         let (text, parameters) = template::expand(&text, &value);
-        // Records show the value of a parameter with the name of a secret only masked. A resumed
-        // run would use the mask as the value.
+        // Records mask the value of a parameter whose name marks a secret. A resumed run would use
+        // the mask as the value.
         let is_masked = |name: &&String| {
             let set = value(name).map(|value| format!("{name}={value}"));
             set.is_some_and(|set| yaml::without_secrets(&set) != set)
@@ -109,11 +109,9 @@ pub(crate) fn import(words: &[String], read: ReadFile) -> Result<Import, Diagnos
 /// Schema changes, and a step that makes only these changes.
 type Schema = (Vec<String>, ImportStep);
 
-/// A workload file whose template parameters have been replaced.
 #[derive(Debug)]
 struct File {
     source: SourceText,
-    /// Names of the template parameters in the file.
     parameters: BTreeSet<String>,
 }
 
@@ -137,7 +135,6 @@ fn find(file: &str, read: ReadFile) -> Result<(String, String), String> {
     Err(format!("{why}; the built-in workloads are {own}"))
 }
 
-/// Appends the steps of another command to the import.
 fn append(all: &mut Import, mut more: Import) {
     for step in &mut more.steps {
         let taken = |name: &str| all.steps.iter().any(|known| known.name == name);
@@ -286,7 +283,7 @@ fn scenario_lines<'a>(root: &'a Node, name: &str, out: &mut Diagnostics) -> Line
     let Some(step) = step else {
         return lines;
     };
-    // Steps without names are numbered from 0.
+    // A number is the index of a step, and the first step has index 0.
     let number: Option<usize> = step.parse().ok();
     let is_it = |(at, (name, _)): &(usize, &(String, &Node))| name == step || number == Some(*at);
     if let Some((_, line)) = lines.iter().enumerate().find(is_it) {
@@ -405,7 +402,6 @@ fn limits(line: &Line, sequence: usize) -> Result<Range, String> {
     }
 }
 
-/// Run settings of a step, in addition to its program.
 struct Frame {
     offer: Offer,
     first: u64,
@@ -414,7 +410,6 @@ struct Frame {
     stage: Stage,
 }
 
-/// Returns the run settings of a line, which are all properties of its step except the program.
 fn frame(line: &Line, sequence: usize) -> Result<Frame, String> {
     let (first, count, again) = limits(line, sequence)?;
     Ok(Frame {

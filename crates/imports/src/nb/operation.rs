@@ -31,7 +31,6 @@ const PAGE_SIZE: u32 = 5000;
 /// Default number of pages that NoSQLBench reads.
 const PAGES_MAX: u32 = 1;
 
-/// An operation of a file, in the form that a step needs.
 pub(super) struct Operation {
     pub(super) statement: Statement,
     pub(super) cycle_op: CycleOp,
@@ -176,7 +175,6 @@ impl Builder<'_> {
         })
     }
 
-    /// Reports an operation that needs a driver other than CQL.
     fn driver(&mut self, op: &Op) -> Option<()> {
         let Some(node) = op.param("driver") else {
             return Some(());
@@ -192,7 +190,6 @@ impl Builder<'_> {
         }
     }
 
-    /// Records notes on settings of an operation that have no effect.
     fn tell_operation(&mut self, op: &Op) {
         let types = ["prepared", "simple", "raw"];
         if let Some(node) = op.param("type")
@@ -232,7 +229,6 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns the recipe of each marker of a statement.
     fn binds(
         &mut self,
         op: &Op,
@@ -255,8 +251,8 @@ impl Builder<'_> {
             }
             self.loads(op, &entry.value, &mut saved)?;
             let typ = type_of(marker, table);
-            // If the value is written into the text of the statement, its type is the type of the
-            // column.
+            // If the value is written into the text of the statement, it has the type of the
+            // column. Without a known column, a quoted value is a text.
             let quoted_text = quoted.then_some(CqlType::Text);
             let written = typ.clone().or(quoted_text).filter(|_| is_raw);
             let key = format!("{name} {written:?}");

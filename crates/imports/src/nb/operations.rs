@@ -10,7 +10,6 @@ use workload::Stage;
 use workload::{Check, Operation};
 use workload::{ClientRanges, OperationEncoder, OperationSource};
 
-/// The operations of a step.
 #[derive(Debug)]
 pub(crate) struct Cycles {
     pub(crate) recipes: Vec<Recipe>,
@@ -52,7 +51,7 @@ struct CyclesCursor {
     /// ranges.
     ranges: Option<(u64, ClientRanges)>,
     operation: Operation,
-    /// Values of the first entry. The next field has the start of each value.
+    /// Values of the first entry.
     values: Vec<u8>,
     starts: Vec<usize>,
     key: Vec<u8>,

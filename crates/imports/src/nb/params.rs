@@ -20,7 +20,6 @@ const MAXTRIES: u64 = 10;
 /// Maximum timeout, in seconds. The client does not wait for an operation for longer than a day.
 const TIMEOUT_SECONDS_MAX: f64 = 86_400.0;
 
-/// The kind of object to which a setting belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum On {
     /// The setting is on a line of a scenario.
@@ -189,7 +188,6 @@ const NOTED_OPERATION_SETTINGS: &[(&str, &str)] = &[(
      scenario or on the command line",
 )];
 
-/// Splits a list of names.
 fn listed(names: &'static str) -> impl Iterator<Item = &'static str> {
     names.split(", ").filter(|name| !name.is_empty())
 }
@@ -256,7 +254,6 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Reads the settings of a line.
     pub(crate) fn from_line(line: &Line) -> Result<Settings, String> {
         let mut out = Settings::default();
         for (key, set) in present(On::Line, |key| line.get(key).is_some()) {
@@ -295,13 +292,11 @@ fn batch(value: &str) -> Result<BatchKind, String> {
         .ok_or_else(|| format!("batchtype is `{value}`; it must be logged, unlogged or counter"))
 }
 
-/// Parses a consistency level.
 fn level(key: &str, value: &str) -> Result<Consistency, String> {
     let level = value.to_uppercase().parse();
     level.map_err(|_| format!("{key}={value} is not a consistency level"))
 }
 
-/// Parses SERIAL or LOCAL_SERIAL.
 fn serial(key: &str, value: &str) -> Result<Consistency, String> {
     let level = level(key, value)?;
     if level.is_serial() {
@@ -322,7 +317,6 @@ fn positive(key: &str, value: &str) -> Result<u32, String> {
     }
 }
 
-/// Parses `true` or `false`.
 fn flag(key: &str, value: &str) -> Result<bool, String> {
     match value.to_lowercase().as_str() {
         "true" => Ok(true),

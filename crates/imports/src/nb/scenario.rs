@@ -53,8 +53,8 @@ impl Line {
         Ok(line)
     }
 
-    /// Applies the settings of the command line. Returns an error if one of these settings is
-    /// locked.
+    /// Applies the settings of the command line. Ignores a setting that the line locks with `==`.
+    /// Returns an error for a setting that the line locks with `===`.
     pub(crate) fn set(&mut self, given: &[(String, String)]) -> Result<(), String> {
         for (key, value) in given {
             match self.settings.iter_mut().find(|(known, ..)| known == key) {
@@ -77,7 +77,6 @@ impl Line {
         Ok(())
     }
 
-    /// Returns true if a setting comes from the command line.
     pub(crate) fn is_given(&self, key: &str) -> bool {
         self.given.iter().any(|given| given == key)
     }
@@ -142,8 +141,8 @@ pub(crate) fn cycles(text: &str) -> Option<(u64, u64)> {
     (from < to).then_some((from, to))
 }
 
-/// Returns the order in which operations with these ratios take turns. Returns `None` if the name
-/// of the order is unknown.
+/// Returns the indices of operations with these ratios, in the order of their execution. Each index
+/// occurs as often as its ratio. Returns `None` if the name of the order is unknown.
 pub(crate) fn sequence(name: &str, ratios: &[u32]) -> Option<Vec<u16>> {
     let mut order: Vec<(u64, u16)> = Vec::new();
     let length: u64 = ratios.iter().map(|r| u64::from(*r)).sum();

@@ -93,7 +93,6 @@ pub(super) fn is_schema(cql: &str) -> bool {
     schema.contains(&first_word(cql).as_str())
 }
 
-/// Returns true if a text begins like a CQL statement.
 pub(super) fn is_cql(cql: &str) -> bool {
     let first = first_word(cql);
     let others = ["select", "insert", "update", "delete", "begin", "list"];

@@ -27,7 +27,6 @@ const KINDS_MAX: usize = 64;
 /// Drivers whose operations are CQL.
 pub(super) const DRIVERS: [&str; 3] = ["cql", "cqld3", "cqld4"];
 
-/// Builds steps from the operations of a file.
 pub(super) struct Builder<'a> {
     pub(super) out: &'a mut Diagnostics,
     pub(super) ops: Vec<Op>,
@@ -86,7 +85,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the names under which any recipe of the file saves a value.
     pub(super) fn saved_names(&self) -> &HashSet<String> {
         self.saved_names.get_or_init(|| {
             let bindings = self.ops.iter().flat_map(|op| &op.bindings);
@@ -127,8 +125,8 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Returns a separate step for schema changes. Such a step is necessary if no later step can
-    /// make the changes before it starts.
+    /// Returns a separate step for schema changes. Such a step is necessary if no step with
+    /// operations follows the changes.
     pub(super) fn schema_step(
         &mut self,
         name: &str,
@@ -205,8 +203,8 @@ impl<'a> Builder<'a> {
         if !ops.is_empty() {
             return Some(ops);
         }
-        // Some files that NoSQLBench ships have renamed blocks, but still use the old names in
-        // tags.
+        // In some files that NoSQLBench ships, the tags contain hyphens where the names of blocks
+        // contain underscores.
         let ops = self.tagged(node, &tags.replace('-', "[-_]"))?;
         if ops.is_empty() {
             let message = format!("no operation has the tags {tags}");
@@ -241,7 +239,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the operations that a tag filter selects.
     fn tagged(&mut self, node: &Node, tags: &str) -> Option<Vec<Op>> {
         match Filter::parse(tags) {
             Ok(filter) => {
@@ -252,7 +249,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the step of a line that has operations.
     fn made(&mut self, name: &str, node: &Node, line: &Line, ops: &[Op]) -> Option<ImportStep> {
         let (kinds, statements, mut source) = self.parts(node, line, ops)?;
         let frame = match super::frame(line, source.sequence.len()) {
@@ -285,7 +281,6 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Lists the blocks of the file, for a hint.
     fn blocks(&self) -> Option<String> {
         let tags = self.ops.iter().flat_map(|op| &op.tags);
         let mut blocks: Vec<&str> = tags
@@ -303,14 +298,12 @@ impl<'a> Builder<'a> {
         None
     }
 
-    /// Records a note on a position in the file, with its line.
     pub(super) fn note_at(&mut self, place: &Place, note: &str) {
         let text = &self.file.source.text;
         let (line, _) = yaml::line_and_column(text, place.span.start);
         self.lined.entry(note.to_owned()).or_default().insert(line);
     }
 
-    /// Returns the notes, and the connection settings.
     pub(super) fn finish(mut self) -> (Vec<String>, Connection) {
         self.notes.append(&mut self.env.notes);
         for (note, lines) in &self.lined {
@@ -321,7 +314,6 @@ impl<'a> Builder<'a> {
         (self.notes, self.connection)
     }
 
-    /// Records notes on the settings of a line that have no effect.
     fn tell(&mut self, node: &Node, line: &Line) {
         for (key, _, value) in &line.settings {
             let acts = params::acting(On::Line).any(|known| known == key);
@@ -353,7 +345,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the kinds of operation, the statements and the source of operations.
     fn parts(
         &mut self,
         node: &Node,
@@ -481,7 +472,7 @@ impl<'a> Builder<'a> {
         self.connection.tls = self.connection.tls.or(tls.map(|_| true));
         self.connection.username = self.user(node, line);
         // The client reads this file when it connects. An import must not read the file, because
-        // cassay keeps the files that an import reads with the results.
+        // cassay stores every file that an import reads together with the results.
         self.connection.password_file = line.get("passfile").map(str::to_owned);
         self.connection.password = line.get("password").map(Secret::new);
     }

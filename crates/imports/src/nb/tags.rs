@@ -4,7 +4,6 @@
 
 use regex_lite::Regex;
 
-/// A selection of operations by their tags.
 #[derive(Clone, Debug)]
 pub(crate) struct Filter {
     conjugate: Conjugate,
@@ -13,7 +12,6 @@ pub(crate) struct Filter {
     conditions: Vec<(String, Option<Regex>)>,
 }
 
-/// Rule for the number of conditions that must be true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Conjugate {
     All,

@@ -149,7 +149,7 @@ mod tests {
         }
     }
 
-    /// Each of these texts once took quadratic time.
+    /// An earlier version took quadratic time for the texts of this test.
     #[test]
     fn many_beginnings_of_parameters_take_linear_time() {
         for text in ["a=${a}${a}\n", "<<a", "TEMPLATE(a", "${a"] {

@@ -218,7 +218,7 @@ fn an_imported_cql_iot_writes_what_the_named_one_writes() {
         }
         // The curve in the file is a table, whose probabilities are wrong by 0.001 at its end. The
         // curve of the named workload is exact. Within two standard deviations, the two curves
-        // differ by at most a tenth of a unit.
+        // differ by less than 0.12.
         let double = |value: &[u8]| f64::from_be_bytes(value.try_into().unwrap());
         let [curve, exact] = [&values, &expected].map(|values| double(&values[SENSOR_VALUE]));
         if (exact - 100.0).abs() < 10.0 {

@@ -30,7 +30,6 @@ pub(crate) struct Op {
 }
 
 impl Op {
-    /// Creates an operation whose only content is a text.
     pub(super) fn from_text(name: &str, node: &Node) -> Op {
         Op {
             name: name.to_owned(),
@@ -65,7 +64,6 @@ const SHAPES: [&str; 7] = [
     "cql",
 ];
 
-/// Returns all operations of a file.
 pub(crate) fn operations(root: &Node, out: &mut Diagnostics) -> Vec<Op> {
     check_bindings(root, out);
     let mut ops = Vec::new();

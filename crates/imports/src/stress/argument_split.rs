@@ -12,7 +12,6 @@ use yaml::{Diagnostics, Place, SourceText};
 /// Name of the command line in messages that show mistakes in it.
 pub(crate) const NAME: &str = "command line";
 
-/// A word and its position in the line.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Word {
     pub(crate) text: String,
@@ -21,7 +20,6 @@ pub(crate) struct Word {
     offsets: Vec<usize>,
 }
 
-/// A command line, split into words.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Line {
     /// The words, joined with spaces. Secrets are masked.
@@ -43,12 +41,10 @@ impl fmt::Debug for Line {
 }
 
 impl Word {
-    /// Returns the position of the whole word.
     pub(crate) fn place(&self) -> Place {
         self.part(0..self.text.len())
     }
 
-    /// Returns the position of a range of the word's bytes.
     pub(crate) fn part(&self, bytes: Range<usize>) -> Place {
         Place {
             source: 0,
@@ -76,7 +72,6 @@ impl Word {
 }
 
 impl Line {
-    /// Joins the words, removes the spaces around separators, and splits the result.
     pub(crate) fn new(words: &[String]) -> Line {
         let joined = words.join(" ");
         let words = split(&joined);
@@ -92,7 +87,6 @@ impl Line {
         }
     }
 
-    /// Creates diagnostics for this line that contain no mistakes yet.
     pub(crate) fn diagnostics(&self) -> Diagnostics {
         Diagnostics::new(vec![SourceText {
             name: NAME.to_owned(),
@@ -100,7 +94,6 @@ impl Line {
         }])
     }
 
-    /// Returns the position after the last word.
     pub(crate) fn end(&self) -> Place {
         Place {
             source: 0,
@@ -110,7 +103,7 @@ impl Line {
 }
 
 /// Returns the positions of a secret's value in the line. Returns an empty list if the word has no
-/// secret. Misspelled names that are similar to `password` also count as names of secrets.
+/// secret. Misspelt names that are similar to `password` also count as names of secrets.
 fn secret_bytes(word: &Word) -> Vec<usize> {
     let key = word.key().to_ascii_lowercase();
     let secret = ["pass", "pwd", "secret", "word"].iter().any(|part| key.contains(part));

@@ -145,7 +145,6 @@ pub(crate) fn range(text: &str) -> Result<(i64, i64), String> {
     Ok((first, last))
 }
 
-/// Parses a range of seeds.
 pub(crate) fn seeds(text: &str) -> Result<(u64, u64), String> {
     let (first, last) = range(text)?;
     match u64::try_from(first) {
@@ -177,12 +176,10 @@ pub(crate) fn names(text: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// Parses a consistency level.
 pub(crate) fn consistency(text: &str) -> Result<Consistency, String> {
     text.parse::<Consistency>().map_err(|error| error.to_string())
 }
 
-/// Parses a serial consistency level.
 pub(crate) fn serial_consistency(text: &str) -> Result<Consistency, String> {
     match consistency(text)? {
         level @ (Consistency::Serial | Consistency::LocalSerial) => Ok(level),

@@ -24,13 +24,13 @@ const IDENTITIES: (i64, i64) = (1, 100_000_000_000);
 /// Default range of dates in ms: the first fifty years from 1970.
 const DATES: (i64, i64) = (1, 50 * 365 * 24 * 3600 * 1000);
 const SIZES: (i64, i64) = (4, 8);
-/// Minimum size of a random text or blob with as many possible values as identities, in bytes.
+/// Minimum size, in bytes, at which the number of possible random texts or blobs reaches the number
+/// of possible identities.
 const DISTINCT_BYTES: i64 = 8;
 /// Maximum number of composite values that are skipped one by one. It takes about 1 µs to skip a
 /// value.
 const WALKED_MAX: i64 = 50_000;
 
-/// The settings for a column in a profile.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spec {
     /// Sizes of texts, blobs and collections.
@@ -77,7 +77,6 @@ enum ValueType {
     Vector(Box<Column>, u32, bool),
 }
 
-/// The generator of a column.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     pub(crate) name: String,
@@ -95,13 +94,11 @@ fn salt(text: &str) -> i64 {
 }
 
 impl Column {
-    /// Creates a column of a user profile.
     pub(crate) fn from_profile(name: &str, typ: &CqlType, spec: Spec) -> Column {
         let salt = salt(&format!("seed for stress{}", name.to_lowercase()));
         Column::new(name, typ, salt, spec)
     }
 
-    /// Creates a column of the predefined tables.
     pub(crate) fn predefined(name: &str, typ: &CqlType, size: Dist) -> Column {
         let spec = Spec {
             size: Some(size),
@@ -110,7 +107,6 @@ impl Column {
         Column::new(name, typ, salt(&format!("randomstr{name}")), spec)
     }
 
-    /// Creates the key of the predefined tables.
     pub(crate) fn predefined_key(bytes: i64) -> Column {
         let mut key = Column::predefined("key", &CqlType::Blob, Dist::fixed(bytes));
         key.kind = ValueType::HexBlob;
@@ -185,7 +181,6 @@ impl Column {
         debug_assert!(out.len() >= start);
     }
 
-    /// Skips the next `count` values.
     pub(crate) fn skip(&mut self, count: i64) {
         match &self.kind {
             ValueType::HexBlob
@@ -292,7 +287,8 @@ impl Column {
         }
     }
 
-    /// Writes a value of a numeric type. Returns how the value is folded.
+    /// Appends a value of a numeric or date type, and returns its number for the fold. For all
+    /// other types, appends nothing and returns `Fold::Bytes`.
     fn number(&mut self, out: &mut Vec<u8>) -> Fold {
         match &self.kind {
             ValueType::Integer(bytes) => {
@@ -332,7 +328,6 @@ impl Column {
         }
     }
 
-    /// Writes a value of a composite type.
     fn composite(&mut self, out: &mut Vec<u8>) {
         match &mut self.kind {
             ValueType::List(element) => {

@@ -19,7 +19,6 @@ const AVERAGE_STEP: f64 = 0.02;
 /// to be skipped, the distribution may continue with any other values.
 const SKIPPED_MAX: i64 = 100_000;
 
-/// A distribution of whole numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dist {
     shape: Shape,
@@ -61,12 +60,10 @@ const FORMS: &str = "FIXED(v), UNIFORM(a..b), GAUSSIAN(a..b[,stdvrng]) or (a..b,
                      optionally with ~ before its name";
 
 impl Dist {
-    /// Creates a distribution with a single value.
     pub(crate) fn fixed(value: i64) -> Dist {
         Dist::new(Shape::Fixed, value, value)
     }
 
-    /// Creates a uniform distribution from `min` to `max`.
     pub(crate) fn uniform(min: i64, max: i64) -> Dist {
         if min == max {
             Dist::fixed(min)
@@ -140,7 +137,6 @@ impl Dist {
         }
     }
 
-    /// Returns the next value.
     pub(crate) fn next(&mut self) -> i64 {
         let value = match self.shape {
             Shape::Fixed => self.min,
@@ -159,7 +155,6 @@ impl Dist {
         self.turned(value)
     }
 
-    /// Skips the next `count` values.
     pub(crate) fn skip(&mut self, count: i64) {
         match self.shape {
             Shape::Fixed => {}
@@ -222,7 +217,8 @@ impl Dist {
         }
     }
 
-    /// Clamps a value to the bounds. If the shape has an offset, adds the offset before that.
+    /// Clamps a value to the bounds. For a shape with an offset, the argument excludes the offset,
+    /// and the result includes it.
     fn held(&self, value: i64) -> i64 {
         match self.shape {
             Shape::Exponential { .. } | Shape::Extreme { .. } | Shape::Quantized { .. } => {
@@ -284,12 +280,10 @@ impl Dist {
         format!("  below  value (mean {})\n{lines}", self.average())
     }
 
-    /// Returns the largest value.
     pub(crate) fn max(&self) -> i64 {
         self.max
     }
 
-    /// Returns the smallest value.
     pub(crate) fn min(&self) -> i64 {
         self.min
     }
@@ -384,7 +378,6 @@ pub(crate) struct Ratio {
 }
 
 impl Ratio {
-    /// Creates a share that always has the value 1.
     pub(crate) fn one() -> Ratio {
         Ratio {
             dist: Dist::fixed(1),
@@ -392,7 +385,6 @@ impl Ratio {
         }
     }
 
-    /// Parses a ratio of the form `DISTRIBUTION/divisor`.
     pub(crate) fn parse(text: &str) -> Result<Ratio, String> {
         let Some((dist, divisor)) = text.rsplit_once('/') else {
             return Err(format!(
@@ -421,12 +413,10 @@ impl Ratio {
         (self.dist.next() as f64 / self.divisor).clamp(0.0, 1.0)
     }
 
-    /// Returns the largest share.
     pub(crate) fn max(&self) -> f64 {
         (self.dist.max() as f64 / self.divisor).clamp(0.0, 1.0)
     }
 
-    /// Returns true if the share is always 1.
     pub(crate) fn is_one(&self) -> bool {
         self.dist.is_fixed() && self.max() >= 1.0
     }

@@ -1,5 +1,5 @@
 //! Profiles that do not define their table, because the table already exists. This module
-//! determines what to query from the cluster, and completes the profile with the answer.
+//! determines which table to query from the cluster, and completes the profile with the answer.
 //!
 //! The tool queries the cluster in each run. In cassay, the answer becomes a part of the profile
 //! that is kept with the run. The run can then be repeated, even on another cluster.
@@ -41,7 +41,7 @@ impl UndefinedTable {
         })
     }
 
-    /// Returns true if `mistake` is that the profile lacks the definition of its table.
+    /// Returns true if `mistake` states that the profile lacks the definition of its table.
     pub fn is_said_by(mistake: &Diagnostic) -> bool {
         mistake.message == profile::missing(profile::DEFINITION)
     }

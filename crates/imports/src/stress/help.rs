@@ -5,7 +5,6 @@ use super::options;
 use super::params::KnownParam;
 use super::tables::{COL, COMMON, ERRORS, INSERT, MIXED, POP, RATE, USER, VERBS};
 
-/// Returns the topics of `help`.
 pub(crate) fn topics() -> Vec<&'static str> {
     let verbs = VERBS
         .iter()

@@ -18,8 +18,7 @@ const BLOCK: usize = 256;
 /// Maximum number of operations in a batch of the protocol.
 const BATCH_MAX: usize = 65_535;
 
-/// Number of the random stream for kinds. The next constants are the other random streams that are
-/// derived from the seed.
+/// Number of the random stream for kinds.
 const KINDS: u64 = 41;
 const COUNTS: u64 = 42;
 const SEEDS: u64 = 43;
@@ -44,7 +43,6 @@ pub(super) enum Cell {
     Gathered(usize),
 }
 
-/// Work that an operation does.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -77,7 +75,6 @@ pub(super) enum OperationKind {
     Tokens { ranges: u64 },
 }
 
-/// A kind of operation, with its table and its statement.
 #[derive(Clone, Debug)]
 pub(super) struct Op {
     pub(super) statement: u16,
@@ -100,7 +97,6 @@ impl Op {
     }
 }
 
-/// Source of the seeds.
 #[derive(Clone, Debug)]
 pub(super) enum Seeds {
     Sequence {
@@ -113,7 +109,6 @@ pub(super) enum Seeds {
     Drawn(Dist),
 }
 
-/// All operations of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Operations {
     pub(super) seed: u64,
@@ -132,7 +127,6 @@ pub(super) struct Operations {
     pub(super) last_seed: Option<u64>,
 }
 
-/// An operation of a block.
 #[derive(Clone, Copy, Debug)]
 struct BlockOperation {
     op: u16,
@@ -152,7 +146,6 @@ struct Consumption {
     partitions: u64,
 }
 
-/// The operations of a block.
 #[derive(Clone, Debug)]
 struct Block {
     number: u64,

@@ -24,7 +24,6 @@ use super::tables::{COL, ERRORS, INSERT, POP, RATE, SECOND};
 use cql::Consistency;
 use workload::BatchKind;
 
-/// Names of all options, for suggestions and help.
 pub(crate) const NAMES: [&str; 17] = [
     "-pop",
     "-insert",

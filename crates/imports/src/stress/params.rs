@@ -10,7 +10,6 @@ use super::argument_split::Word;
 use super::argument_values::{self, WrittenDistribution};
 use super::tables::{COMMON, MIXED, USER};
 
-/// A parameter of a command or an option.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KnownParam {
     /// Text of the parameter up to its value, such as `n=`, `threads>=` or `ratio(`. For a flag,
@@ -24,7 +23,6 @@ pub(crate) struct KnownParam {
     pub(crate) about: &'static str,
 }
 
-/// Creates a row for the tables of parameters.
 pub(crate) const fn new(
     form: &'static str,
     groups: u8,
@@ -39,7 +37,6 @@ pub(crate) const fn new(
     }
 }
 
-/// A parameter that the command line contains.
 #[derive(Clone)]
 struct GivenParam {
     known: KnownParam,
@@ -52,7 +49,6 @@ struct GivenParam {
 pub(crate) struct Params<'a> {
     /// Name of the command or option, for messages.
     pub(crate) owner: &'a str,
-    /// Position of the name of the command or option.
     pub(crate) place: Place,
     given: Vec<GivenParam>,
     /// Words that match no form of the table, with their positions. The list is empty unless the
@@ -147,7 +143,6 @@ impl Params<'_> {
         self.given.iter().find(|given| given.known.form == form)
     }
 
-    /// Returns true if the command line has a parameter.
     pub(crate) fn has(&self, form: &str) -> bool {
         self.find(form).is_some()
     }
@@ -158,7 +153,6 @@ impl Params<'_> {
         self.find(form).map_or(self.place.clone(), |given| given.place.clone())
     }
 
-    /// Returns the value of a parameter, as written on the command line.
     pub(crate) fn text(&self, form: &str) -> Option<&str> {
         self.find(form).map(|given| given.value.as_str())
     }

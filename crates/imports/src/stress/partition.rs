@@ -5,8 +5,8 @@
 //! The tool draws the values of a level together and without duplicates. The values of the first
 //! level come from the seed of the key. The values of the next level come from that seed folded
 //! over the first value of the level above, and so on. The same values therefore occur under every
-//! value of the level above. A row's own columns come from the last level's seed folded over the
-//! row's last clustering value.
+//! value of the level above. The other columns of a row come from the last level's seed folded over
+//! the row's last clustering value.
 //!
 //! A write visits the rows up to a last row. The tool computes the position of this row from the
 //! means of the levels and compares it level by level. With a single visit, the last row comes
@@ -26,7 +26,6 @@ use workload::random::Draws;
 /// Probability above which a row is always selected.
 const CHANCE_CERTAIN: f64 = 0.99999;
 
-/// The columns of a table, by role.
 #[derive(Clone, Debug)]
 pub(crate) struct Columns {
     pub(crate) key: Vec<Column>,
@@ -35,8 +34,7 @@ pub(crate) struct Columns {
     /// Position of the last row of a single visit. It is the product of the tool's maxima of the
     /// levels.
     rows_last: i64,
-    /// Mean number of rows below a value of each level. The next field is the mean number of values
-    /// of each level.
+    /// Mean number of rows below a value of each level.
     descendants: Vec<i64>,
     averages: Vec<i64>,
 }
@@ -80,7 +78,6 @@ impl Columns {
         levels.any(|column| column.has_unseeded_value() || column.has_unseeded_length())
     }
 
-    /// Returns the maximum number of rows of a partition.
     pub(crate) fn rows_max(&self) -> f64 {
         let levels = self.clustering.iter();
         levels.map(|column| column.cluster.max() as f64).product()
@@ -116,7 +113,6 @@ enum Purpose {
 #[derive(Clone, Debug)]
 pub(crate) struct Walk {
     columns: Columns,
-    /// Values of the columns of the partition key.
     pub(crate) key: Vec<Vec<u8>>,
     key_seed: i64,
     /// Values of each level that the walk has not visited yet. The first of these values is the
@@ -127,8 +123,7 @@ pub(crate) struct Walk {
     last: Vec<i64>,
     chance: f64,
     purpose: Purpose,
-    /// Inverse probability of the choices above each level, for the random choice of rows. The next
-    /// field is the factor of `chance` on each level.
+    /// Inverse probability of the choices above each level, for the random choice of rows.
     rolls: Vec<f64>,
     chances: Vec<f64>,
     draws: Draws,
@@ -295,13 +290,13 @@ impl Walk {
         }
     }
 
-    /// Skips `count` values of a level.
     fn pass(&mut self, level: usize, count: i64) {
         self.levels[level].pass(&mut self.columns.clustering[level], count);
         self.current[level] += count;
     }
 
-    /// Moves to the first row of the visit. Returns false if the visit has no rows.
+    /// Moves to the first selected row at or after row number `scalar`. Returns false if the visit
+    /// has no such row.
     fn seek_row(&mut self, scalar: i64) -> bool {
         let leaf = self.levels.len() - 1;
         if scalar == 0 {
@@ -424,8 +419,8 @@ impl Walk {
             if behind >= 0 {
                 return false;
             }
-            // The skip must not go beyond the last value or the last visited value, because these
-            // values have to be examined.
+            // The skip must not go beyond the last visited value, because the walk has to examine
+            // that value.
             let visited = self.last[level].saturating_sub(self.current[level]);
             self.pass(level, passed.min(visited).max(1));
         }

@@ -17,8 +17,7 @@ use crate::import::{Import, ImportStep, Offer, ReadFile, StepLimit};
 use workload::{Kind, Policy, Program, Schema, Stage, Statement};
 use yaml::{Diagnostics, Place};
 
-/// Maximum number of warm-up operations. The next constant is their number as a share of the run's
-/// operations.
+/// Maximum number of warm-up operations.
 const WARMUP_MAX: u64 = 50_000;
 const WARMUP_SHARE: f64 = 0.25;
 

@@ -71,7 +71,6 @@ pub(super) struct Inserts {
     pub(super) serial: Option<Consistency>,
 }
 
-/// A query of a profile.
 #[derive(Clone, Debug)]
 pub(super) struct Query {
     pub(super) name: String,
@@ -96,7 +95,6 @@ pub(super) struct TokenQuery {
     pub(super) page_size: i32,
 }
 
-/// A user profile that cassay has read.
 #[derive(Clone, Debug)]
 pub(super) struct Profile {
     pub(super) name: Option<String>,
@@ -116,8 +114,7 @@ pub(super) struct Profile {
     /// cannot be parsed.
     pub(super) writing: Vec<String>,
     pub(super) token_queries: Vec<TokenQuery>,
-    /// Text of the insert statement. The next two fields are its bound cells, and the number of
-    /// bound cells that are not part of the key.
+    /// Text of the insert statement.
     pub(super) insert_cql: String,
     pub(super) insert_bound: Vec<Cell>,
     pub(super) insert_values: usize,
@@ -196,7 +193,7 @@ fn where_is(place: &Place, out: &Diagnostics) -> String {
 }
 
 /// Returns the position in the file of the mistake `fault` in a statement. The function searches
-/// for the text of the statement, because YAML changes a text of several lines.
+/// for the token at the mistake, because YAML changes a text of several lines.
 fn within(node: &Node, source: &str, text: &str, fault: &CqlMistake) -> Place {
     let word = |c: char| c.is_alphanumeric() || c == '_';
     let rest = text.get(fault.at..).unwrap_or_default();
@@ -301,7 +298,6 @@ impl<'a> Reader<'a, '_> {
         })
     }
 
-    /// Returns notes on differences from the tool, and on defaults that apply.
     fn notes(&mut self, keyspace: &str, columns: &Columns) -> Vec<String> {
         let named = |is: fn(&Column) -> bool| {
             let all = [&columns.key, &columns.clustering, &columns.values];

@@ -122,7 +122,6 @@ pub(crate) const FIRST: u8 = 1;
 /// The second of an option's two alternatives, for example `dist=`, `n=` or the ladder of threads.
 pub(crate) const SECOND: u8 = 2;
 
-/// Parameters of the option `-pop`.
 pub(crate) const POP: [KnownParam; 5] = [
     new(
         "seq=",
@@ -156,7 +155,6 @@ pub(crate) const POP: [KnownParam; 5] = [
     ),
 ];
 
-/// Parameters of the option `-insert`.
 pub(crate) const INSERT: [KnownParam; 8] = [
     new(
         "revisit=",
@@ -193,7 +191,6 @@ pub(crate) const INSERT: [KnownParam; 8] = [
     new("serial-cl=", ANY, "", "Serial consistency level of inserts"),
 ];
 
-/// Parameters of the option `-col`.
 pub(crate) const COL: [KnownParam; 7] = [
     new(
         "names=",
@@ -224,7 +221,6 @@ pub(crate) const COL: [KnownParam; 7] = [
     ),
 ];
 
-/// Parameters of the option `-rate`.
 pub(crate) const RATE: [KnownParam; 7] = [
     new("threads=", FIRST, "", "Number of threads"),
     new(
@@ -250,7 +246,6 @@ pub(crate) const RATE: [KnownParam; 7] = [
     ),
 ];
 
-/// Parameters of the option `-errors`.
 pub(crate) const ERRORS: [KnownParam; 8] = [
     new("retries=", ANY, "9", "Number of attempts after the first"),
     new("ignore", ANY, "", "Continue after a failed operation"),

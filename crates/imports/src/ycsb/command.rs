@@ -29,7 +29,6 @@ fn is_idle(word: &str) -> bool {
     option.is_some_and(|option| WITHOUT_EFFECT.contains(&option))
 }
 
-/// Parses the words, and reads the files that the words name.
 pub(super) fn parse(
     command_line: &[String],
     read: ReadFile,
@@ -73,13 +72,12 @@ pub(super) fn parse(
     Ok((Command { phase, notes }, properties))
 }
 
-/// Parses the words one by one.
 struct Reader<'a> {
     words: &'a [String],
     places: Vec<Place>,
     properties: Properties,
     phase: Option<Phase>,
-    /// Files and properties. Each has the index of its word.
+    /// Files of properties, each with the index of its word.
     files: Vec<(usize, &'a str)>,
     set: Vec<(usize, &'a str, &'a str)>,
     notes: Vec<String>,

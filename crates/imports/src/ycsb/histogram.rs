@@ -21,7 +21,6 @@ pub(super) struct Buckets {
     sums: Vec<u64>,
 }
 
-/// Minimum and maximum of a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LengthLimits {
     pub(super) least: u64,

@@ -9,8 +9,7 @@ use workload::random::Draws;
 
 /// Skew constant of YCSB's zipfian distributions.
 const THETA: f64 = 0.99;
-/// Number of ranks that `zipfian` scatters over the records. The next constant is the zeta of this
-/// number.
+/// Number of ranks that `zipfian` scatters over the records.
 const SCRAMBLED_ITEMS: u64 = 10_000_000_000;
 const SCRAMBLED_ZETA: f64 = 26.469_028_201_783_02;
 /// Number of terms of zeta that are summed one by one. The Euler–Maclaurin formula approximates the
@@ -98,11 +97,9 @@ fn zeta(items: u64) -> f64 {
 /// Records of a table, by number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Records {
-    /// Number of the first record.
     pub first: u64,
     /// Number of records that the load phase has written.
     pub loaded: u64,
-    /// Number of the record that was inserted last.
     pub last: u64,
 }
 
@@ -137,7 +134,6 @@ impl Chooser {
         }
     }
 
-    /// Draws the record of operation `n`.
     pub(super) fn draw(&mut self, n: u64, records: Records, draws: &mut Draws) -> u64 {
         let Records {
             first,

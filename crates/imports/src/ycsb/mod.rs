@@ -235,7 +235,6 @@ fn unknown(properties: &mut Properties) -> Vec<String> {
     notes
 }
 
-/// Properties of the table and its operations.
 struct Settings {
     keyspace: String,
     table: String,
@@ -280,7 +279,6 @@ impl Settings {
         }
     }
 
-    /// Returns notes on the differences from YCSB.
     fn notes(&self) -> Vec<String> {
         let mut notes = vec![format!(
             "cassay creates keyspace {} (one replica) and table {} if they do not exist; in YCSB, \
@@ -332,7 +330,6 @@ impl Settings {
     }
 }
 
-/// Returns the value of a property that must be a CQL name.
 fn name(properties: &mut Properties, key: &str, default: &str) -> String {
     let name = properties.text(key).unwrap_or(default).to_owned();
     if !workload::is_identifier(&name) {

@@ -27,14 +27,12 @@ const WRITER_CHARACTERS: usize = 11;
 /// valid value.
 const CONTENT_CHARACTERS_MIN: usize = 6;
 
-/// Number of the random stream for keys. The next constants are the other random streams that are
-/// derived from the seed.
+/// Number of the random stream for keys.
 const KEYS: u64 = 32;
 const VALUES: u64 = 33;
 const FIELDS: u64 = 34;
 
-/// Index of the operation that reads. The next constants are the other operations, and the number
-/// of kinds of operations. Each operation and its kind have the same index.
+/// Index of the operation that reads. Each operation and its kind have the same index.
 pub(super) const READ: usize = 0;
 pub(super) const UPDATE: usize = 1;
 pub(super) const INSERT: usize = 2;
@@ -47,7 +45,6 @@ pub(super) const KINDS: usize = 5;
 pub(super) enum Length {
     /// The length is always the maximum.
     Constant,
-    /// Every length is equally likely.
     Uniform,
     /// A zipfian distribution, in which short texts are popular.
     Zipfian(super::key_distribution::Zipfian),
@@ -71,7 +68,6 @@ impl Length {
     }
 }
 
-/// Indexes of the statements of each operation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Statements {
     pub(super) insert: u16,
@@ -84,7 +80,6 @@ pub(super) struct Statements {
     pub(super) modify: Vec<u16>,
 }
 
-/// A YCSB table with its operations.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     pub(super) seed: u64,
@@ -95,8 +90,7 @@ pub(super) struct Table {
     pub(super) field_length: Length,
     pub(super) scan_lengths: LengthLimits,
     pub(super) scan_length: Length,
-    /// Number of the first record. The next two fields are the number of records that `load`
-    /// writes, and the number of records that a run expects to exist.
+    /// Number of the first record.
     pub(super) first: u64,
     pub(super) loaded: u64,
     pub(super) records: u64,
@@ -140,12 +134,10 @@ struct YcsbCursor {
 }
 
 impl Table {
-    /// Returns the maximum length of a value, in bytes.
     fn field_bytes_max(&self) -> usize {
         self.field_lengths.most as usize
     }
 
-    /// Returns true if values are long enough to be verified.
     pub(super) fn verifies(&self) -> bool {
         self.integrity.is_some()
             || self.field_lengths.least as usize >= WRITER_CHARACTERS + CONTENT_CHARACTERS_MIN
@@ -240,7 +232,6 @@ impl Table {
     }
 }
 
-/// Appends a formatted text.
 fn push_text(out: &mut Vec<u8>, text: core::fmt::Arguments) {
     out.extend_from_slice(text.to_string().as_bytes());
 }

@@ -6,7 +6,6 @@ use std::ops::{Range, RangeInclusive};
 
 use yaml::{Diagnostics, Place, SourceText, did_you_mean, java_properties};
 
-/// Value of a property, and its position.
 #[derive(Clone, Debug)]
 struct Property {
     value: String,
@@ -17,7 +16,6 @@ struct Property {
 #[derive(Debug)]
 pub(super) struct Properties {
     all: BTreeMap<String, Property>,
-    /// Mistakes found so far.
     pub(super) out: Diagnostics,
 }
 
@@ -52,14 +50,12 @@ impl Properties {
         }
     }
 
-    /// Adds a property of the command line, or replaces the earlier value of the property.
     pub(super) fn set(&mut self, key: &str, value: &str, span: Range<usize>) {
         let place = Place { source: 0, span };
         let value = value.to_owned();
         self.all.insert(key.to_owned(), Property { value, place });
     }
 
-    /// Returns the text of a property. Returns `None` if the property is absent.
     pub(super) fn text(&self, key: &str) -> Option<&str> {
         self.all.get(key).map(|property| property.value.as_str())
     }
@@ -70,7 +66,6 @@ impl Properties {
         names.cloned().collect()
     }
 
-    /// Records a mistake in a property.
     pub(super) fn wrong(&mut self, key: &str, message: String, hint: Option<String>) {
         let place = self.all.get(key).map(|property| property.place.clone());
         self.out.add(&place.unwrap_or_default(), message, hint);
@@ -150,10 +145,10 @@ impl Properties {
         }
     }
 
-    /// Returns the unknown names, which the caller mentions in a note. Reports an error for each
-    /// name that is probably a misspelling of a `known` name, because YCSB ignores such names
-    /// silently. Names in `others`, such as properties of YCSB's forks, are never errors. An entry
-    /// of `others` that ends with a dot is a prefix.
+    /// Returns the names that are not `known`, which the caller mentions in a note. Reports an
+    /// error instead if such a name is probably a misspelling of a `known` name, because YCSB
+    /// ignores such names silently. Names in `others`, such as properties of YCSB's forks, are
+    /// never errors. An element of `others` that ends with a dot is a prefix.
     pub(super) fn unknown(&mut self, known: &[&str], others: &[&str]) -> Vec<String> {
         let idle = others;
         let names: Vec<String> = self.all.keys().cloned().collect();

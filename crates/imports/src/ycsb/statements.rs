@@ -7,12 +7,11 @@ use workload::Statement;
 
 /// Parameters that determine the form of the statements.
 pub(super) struct Shape {
-    /// Name of the table, with its keyspace.
     pub(super) table: String,
     pub(super) fields: Vec<String>,
     pub(super) read_level: Consistency,
     pub(super) write_level: Consistency,
-    /// True if a read requests all fields. The next field is true if a write sets all fields.
+    /// True if a read requests all fields.
     pub(super) read_all: bool,
     pub(super) write_all: bool,
     /// True if a read of all fields names each field in its statement.
@@ -78,7 +77,6 @@ impl Shape {
         )
     }
 
-    /// Builds all statements of the table.
     pub(super) fn make(&self) -> StatementSet {
         let mut made = StatementSet::default();
         let (reads, writes) = (self.parts(self.read_all), self.parts(self.write_all));

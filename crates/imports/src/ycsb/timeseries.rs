@@ -1,5 +1,5 @@
-//! Refuses YCSB's TimeSeriesWorkload. For each property, it states the result that the property
-//! would have in the tool.
+//! Refuses YCSB's TimeSeriesWorkload. For each requested operation, the refusal states the result
+//! of the operation in the tool.
 //!
 //! The workload passes data to a database in the names of fields. The tags and the time of a point
 //! are fields of a write, and conditions such as `YCSBTS=1483228800` are the fields of a read.
@@ -9,7 +9,8 @@
 
 use super::properties::Properties;
 
-/// The operations of the workload. Each has its property and its result in the tool.
+/// The operations of the workload. Each element contains the property of an operation and the
+/// result of the operation in the tool.
 const OPERATIONS: [(&str, &str); 4] = [
     (
         "insertproportion",
@@ -35,7 +36,8 @@ const OPERATIONS: [(&str, &str); 4] = [
 const SCAN: &str = "a scan uses tags, times, group-by and downsampling as column names, which no \
                     table has: each scan fails";
 
-/// Reports the reason why the workload cannot run, and the result of each requested operation.
+/// Reports the reason why the workload cannot run, and the result that each requested operation
+/// would have in the tool.
 pub(super) fn refuse(properties: &mut Properties) {
     let message = "YCSB's TimeSeriesWorkload is for time-series databases: its Cassandra binding \
          interprets tags, times and conditions as column names, and cannot run it";

@@ -68,7 +68,6 @@ impl Losses {
         self.spans.push(span);
     }
 
-    /// Resets the counts.
     pub fn begin(&mut self) {
         self.unexplained = AtomicU64::new(0);
         self.oldest = AtomicU32::new(NEVER);
@@ -101,7 +100,6 @@ impl Losses {
         }
     }
 
-    /// Returns the first rows passed to [`Losses::name`].
     pub fn first_rows(&self) -> Vec<(u64, WriteMismatch, u32)> {
         let examples = self.examples.lock();
         examples.unwrap_or_else(PoisonError::into_inner).clone()
@@ -125,7 +123,7 @@ impl EarlierWrites {
         let from = if span_ns.start > epoch_ns {
             self.ticks(span_ns.start)
         } else {
-            // Includes loaded values.
+            // The span then also includes tick 0, and with it the loaded values.
             0
         };
         let to = self.ticks(span_ns.end).saturating_add(1);
@@ -167,19 +165,16 @@ impl EarlierWrites {
         self.losses.note(number, WriteMismatch::Lost, writes);
     }
 
-    /// Records that a read returned an older value than the last acknowledged value of the row.
     pub(crate) fn note_stale(&self, number: u64, row: &RowWrites) {
         let last = std::iter::once([row.write_sent, row.write_done]);
         self.losses.note(number, WriteMismatch::Stale, last);
     }
 
-    /// Records that a deletion of the row is lost.
     pub(crate) fn note_resurrected(&self, number: u64, row: &RowWrites) {
         let last = std::iter::once([row.delete_sent, row.delete_done]);
         self.losses.note(number, WriteMismatch::Resurrected, last);
     }
 
-    /// Records that a read returned a value that was never written.
     pub(crate) fn note_wrong(&self, number: u64) {
         self.losses.name(number, WriteMismatch::Wrong, 0);
     }

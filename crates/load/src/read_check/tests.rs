@@ -74,8 +74,7 @@ fn counts_of(said: ReadValue, written: &EarlierWrites) -> CheckCounts {
         Some(WriteMismatch::TooLow) => checks.too_low,
         Some(WriteMismatch::TooHigh) => checks.too_high,
     };
-    // The check names a row if and only if it counts the row as an error. The name and the count
-    // use the same word for the error.
+    // The check returns a kind of error if and only if it counts the row as an error of that kind.
     assert_eq!(counted, u64::from(is_error(&checks)));
     checks
 }
@@ -84,7 +83,7 @@ fn is_error(checks: &CheckCounts) -> bool {
     checks.missing + checks.stale + checks.wrong + checks.resurrected > 0
 }
 
-/// Returns the numbers of the first operations that execute a statement, under a seed.
+/// Returns those of the first 40 operations that execute `statement`.
 fn numbers(program: &Arc<Program>, statement: u16) -> Vec<u64> {
     let mut generator = program.generator(Stage::Main);
     (0..40)
@@ -92,8 +91,8 @@ fn numbers(program: &Arc<Program>, statement: u16) -> Vec<u64> {
         .collect()
 }
 
-/// Returns all first operations of a seed in sequence. Each operation takes 10 ms. The next
-/// operation begins 10 ms after the previous one has ended.
+/// Returns the first 40 operations in sequence. Each operation takes 10 ms. The next operation
+/// begins 10 ms after the previous one has ended.
 fn in_turn() -> Vec<TestOperation> {
     let made = |number: u64| TestOperation {
         sent_ms: 20 * number,
@@ -192,7 +191,6 @@ fn a_counter_is_judged_where_its_additions_are_known() {
     assert_eq!((checks.too_low, checks.too_high), (0, 0));
 }
 
-/// A lost write is explained if it may have been acknowledged in the span of allowed losses.
 #[test]
 fn a_loss_is_explained_by_when_it_was_acknowledged() {
     let ns = |ms: u64| 7 + ms * MS;
@@ -222,8 +220,8 @@ fn a_loss_is_explained_by_when_it_was_acknowledged() {
     let (unexplained, oldest_ns) = lost(&mut both(), found(None), 1..1000);
     assert_eq!((unexplained, oldest_ns), (1, Some(7)));
     assert_eq!(lost(&mut both(), found(None), 0..1000).0, 0);
-    // In this case nothing is lost, because a write without recorded times may have been
-    // acknowledged at any time.
+    // A read that returns the last write shows no loss. Without recorded times, an older value
+    // proves no loss either, because the writes may have been acknowledged at any time.
     let of_second = found(Some((Stage::Main, 1)));
     assert_eq!(lost(&mut both(), of_second, 40..1000), (0, None));
     let mut untimed = written(&program, &in_turn()[..2], false);
@@ -242,9 +240,9 @@ fn a_loss_is_explained_by_when_it_was_acknowledged() {
 }
 
 proptest! {
-    /// The check never accuses a database that applies each acknowledged write at a time between
-    /// the sending and the acknowledgement. Such a database may apply unacknowledged writes at any
-    /// time or never. The check accuses a database that still returns the loaded value after an
+    /// The check reports no error for a database that applies each acknowledged write at a time
+    /// between the sending and the acknowledgement. Such a database may apply unacknowledged writes
+    /// at any time or never. The check reports an error if a read returns the loaded value after an
     /// acknowledged operation.
     #[test]
     fn a_database_that_keeps_its_promises_is_not_accused(

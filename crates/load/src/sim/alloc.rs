@@ -7,7 +7,7 @@ use allocator::Telling;
 use std::cell::Cell;
 
 thread_local! {
-    /// Number of allocations up to now. `None` outside of [`counted`].
+    /// Number of allocations up to now. `None` outside of [`counted`], and inside [`uncounted`].
     static COUNT: Cell<Option<u64>> = const { Cell::new(None) };
 }
 

@@ -12,8 +12,9 @@ use measure::{ClientCount, Histogram, KindCounts, KindInterval, Outcome};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub counts: KindCounts,
-    /// Number of successful responses to reads and writes for which the worker waited.
+    /// Number of successful responses to reads for which the worker waited.
     pub reads: i64,
+    /// Number of successful responses to writes for which the worker waited.
     pub writes: i64,
 }
 
@@ -121,7 +122,6 @@ fn values(kind: &mut KindInterval) -> [&mut Histogram; 8] {
     ]
 }
 
-/// Returns every value of a histogram with its count.
 fn list(histogram: &Histogram) -> Vec<(u64, u64)> {
     let values = histogram.hdr().iter_recorded();
     values
@@ -251,7 +251,7 @@ impl RunRecords {
         }
     }
 
-    /// Adds the end of a whole operation to those that may be among the slowest.
+    /// Records the latency of a whole operation, which may be among the slowest.
     pub fn ends(&mut self, is_early: bool, latency_ns: u64) {
         if !is_early && latency_ns > 0 {
             self.latencies_ns.push(latency_ns);

@@ -2,11 +2,11 @@
 //! the clock.
 //!
 //! With an open schedule, an operation is due at its scheduled time. With a closed loop, it is due
-//! when a slot became free. The send time of an operation is the latest clock reading. The worker
-//! knows of a response at the first clock reading after the wait that found the response. If
-//! connections report arrival times, a response ends at the arrival of the last response that was
-//! read in the same call. The end and the times of each operation follow from these rules, to the
-//! nanosecond. The worker must record exactly the same values.
+//! when a slot became free. The send time of an operation is the latest clock reading before the
+//! send. The worker detects a response at the first clock reading after the wait that found the
+//! response. If connections report arrival times, a response ends at the arrival of the last
+//! response that was read in the same call. The end and the times of each operation follow from
+//! these rules, to the nanosecond. The worker must record exactly the same values.
 //!
 //! An iteration of the worker has a fixed order: responses first, then expired attempts, then all
 //! sends. A request that was not caused by a response therefore proves that the worker has already
@@ -37,16 +37,13 @@ struct Try {
     order: u64,
     /// True if the worker no longer waits for the response.
     is_orphan: bool,
-    /// True if the request prepares a statement again.
     prepares: bool,
-    /// True if this is a speculative second attempt.
     is_second: bool,
     /// True if the worker has read a response after which it must send another request on the same
     /// stream.
     goes_on: bool,
 }
 
-/// Operation that has begun, but not ended.
 #[derive(Clone, Debug)]
 struct OpenOperation {
     kind: u8,
@@ -76,8 +73,8 @@ pub struct Oracle {
     retries_min: u8,
     in_flight_max: usize,
     slots: usize,
-    /// Number of the worker's next operation. The following two fields are the step between two
-    /// operations, and the first number beyond the limit.
+    /// Number of the worker's next operation. Successive numbers differ by `step`, and are lower
+    /// than `end`.
     next: u64,
     step: u64,
     end: u64,
@@ -85,7 +82,6 @@ pub struct Oracle {
     is_running: bool,
     now_ns: u64,
     turn_ns: u64,
-    /// Arrival time of the response that is being read.
     arrived_ns: u64,
     awaits_turn: bool,
     /// True if the worker has stopped sending, as of the start of the iteration.
@@ -162,8 +158,6 @@ impl Oracle {
     pub fn next_number(&self) -> u64 {
         self.next
     }
-
-    // Clock and turns.
 
     pub fn read(&mut self, now_ns: u64) {
         self.now_ns = now_ns;
@@ -267,8 +261,6 @@ impl Oracle {
         }
     }
 
-    // Due operations.
-
     /// Takes the next operation, after checking that the worker may take it. Returns the due time
     /// of the operation.
     fn take_next(&mut self, number: u64) -> u64 {
@@ -292,9 +284,9 @@ impl Oracle {
         due_ns
     }
 
-    /// Records that the worker has generated the operation with this number. If the worker has a
-    /// connection, it will send the operation. If it has had no connection for too long, the
-    /// operation ends.
+    /// Records that the worker has generated an operation. If a connection is open, the worker will
+    /// send the operation. If the operation has waited too long without a connection, the operation
+    /// ends.
     pub fn begun(&mut self, operation: Operation) {
         if !self.is_running || self.has_given_up {
             return;
@@ -321,8 +313,6 @@ impl Oracle {
         self.seen.dropped += 1;
         self.due.free(self.now_ns);
     }
-
-    // Sends.
 
     /// Records that the worker has written a request for the socket. The stream of the request must
     /// be free, or belong to the operation.
@@ -452,7 +442,6 @@ impl Oracle {
         }
     }
 
-    /// Returns the set of events that have occurred at least once.
     pub fn coverage(&self) -> Coverage {
         self.seen.clone()
     }

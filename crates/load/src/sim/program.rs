@@ -22,8 +22,7 @@ pub const PARTS: [u8; 2] = [6, 7];
 pub const FIRST: [u16; 9] = [0, 1, 2, 3, 4, 5, 7, 8, 9];
 /// Statements of `FIRST` whose operations have exactly one response.
 const ONE_REQUEST: [u16; 3] = [0, 1, TEXT];
-/// The paged statement. The next two constants are the batch statement and the conditional
-/// statement.
+/// Statement that reads several pages.
 pub const PAGED: u16 = 4;
 pub const BATCH: u16 = 7;
 pub const CONDITION: u16 = 8;
@@ -45,7 +44,6 @@ fn index(seed: u64, length: usize, n: u64) -> usize {
     (mix(seed.wrapping_add(n)) as usize) % length
 }
 
-/// Returns the text of a statement.
 pub fn text(statement: u16) -> String {
     match statement {
         1 | 3 | PAGED | 5 => format!("SELECT v FROM t{statement} WHERE k = ?"),

@@ -117,7 +117,7 @@ pub fn answer(dice: &mut Dice, faults: &Faults, asked: &SimRequest) -> (i16, Rep
     (stream, reply, bytes)
 }
 
-/// Changes the stream of a response to one that belongs to another connection.
+/// Changes the stream of a stray response to a stream that belongs to another connection.
 pub fn stray_to(bytes: &mut [u8], stream: u16) {
     if bytes[2..4] == NO_STREAM.to_be_bytes() {
         bytes[2..4].copy_from_slice(&stream.to_be_bytes());

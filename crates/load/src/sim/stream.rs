@@ -7,7 +7,6 @@ use std::cell::RefCell;
 use std::io::{self, Read, Write};
 use std::rc::Rc;
 
-/// The worker's end of a simulated connection, in place of a socket.
 pub struct Stream {
     pub index: u16,
     pub state: Rc<RefCell<State>>,

@@ -44,7 +44,6 @@ pub fn begun(operation: Operation) {
     });
 }
 
-/// State of the simulated world. See the module documentation.
 #[derive(Debug)]
 pub struct State {
     pub shape: Shape,
@@ -79,7 +78,6 @@ impl State {
         self.now_ns
     }
 
-    /// Performs the caller's action if the time for the action has come.
     fn call(&mut self) {
         let due = |after_ns: u64| self.now_ns >= START_NS + after_ns;
         match self.shape.caller {
@@ -247,7 +245,6 @@ impl State {
         Ok(count)
     }
 
-    /// Answers every request that has arrived completely.
     fn serve(&mut self, index: u16) {
         let asked = std::mem::take(&mut self.wires[usize::from(index)].asked);
         let mut rest = &asked[..];
@@ -299,7 +296,6 @@ impl State {
         self.wires[usize::from(index)].arrived_ns
     }
 
-    /// Records that the worker closes a connection.
     pub fn closed(&mut self, index: u16) {
         self.oracle.closed(index);
         self.wires[usize::from(index)] = Wire::default();
@@ -334,7 +330,6 @@ impl State {
     }
 }
 
-/// World of a simulated worker.
 #[derive(Clone)]
 pub struct Sim(Rc<RefCell<State>>);
 
@@ -369,7 +364,7 @@ impl Sim {
         sim
     }
 
-    /// Returns the connections that are open at the start of the run.
+    /// Opens all connections and returns them.
     pub fn links(&self) -> Vec<Link<Stream>> {
         let mut state = self.0.borrow_mut();
         let count = state.wires.len() as u16;

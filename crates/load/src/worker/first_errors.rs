@@ -26,7 +26,6 @@ struct ErrorPlace {
 }
 
 impl FirstErrors {
-    /// Creates an empty list with memory for one error of each kind.
     pub fn with_room() -> FirstErrors {
         FirstErrors {
             seen: Vec::with_capacity(OUTCOMES_COUNT),

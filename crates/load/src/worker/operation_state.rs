@@ -11,8 +11,7 @@ const EMPTY_PAGES_MAX: u32 = 1_000;
 /// Expected maximum size of a paging state, in bytes. A paging state of Cassandra contains the
 /// partition key, the clustering of the last row and a few counters.
 const PAGING_STATE_BYTES_USUAL: usize = 256;
-/// Maximum number of pages of one operation. Even at one row per page, a partition cannot have this
-/// number of rows.
+/// Maximum number of pages of one operation. A result with more pages counts as endless.
 const PAGES_MAX: u32 = 10_000_000;
 
 /// State of the operation in a slot.
@@ -49,7 +48,6 @@ pub(crate) struct OperationState {
     pub preparing: u16,
     /// Number of tables that the request writes. The server counts the request once for each table.
     pub tables: u8,
-    /// Number of statements in the request.
     pub statements: u16,
 }
 
@@ -76,8 +74,8 @@ impl Default for OperationState {
     }
 }
 
-/// Times at which an operation and its current part were due, and at which they were first sent,
-/// with the attempts of the operation.
+/// Due times and first send times of an operation and of its current part, with facts about its
+/// attempts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StartTimes {
     pub intended_ns: u64,
@@ -85,14 +83,13 @@ pub(crate) struct StartTimes {
     pub sent_ns: Option<u64>,
     pub part_due_ns: u64,
     part_sent_ns: u64,
-    /// Connection of the last attempt.
     pub connection: u16,
     pub retries: u8,
     pub is_speculated: bool,
 }
 
 impl StartTimes {
-    /// Returns the times of the operation of a slot, if it consists of one request.
+    /// Returns the times of an operation that consists of one request.
     pub fn once(slot: &Slot) -> StartTimes {
         StartTimes {
             intended_ns: slot.intended_ns,
@@ -124,7 +121,6 @@ pub(crate) enum Turn {
     Endless(Endless),
 }
 
-/// Reason why pages would never end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Endless {
     #[error("page {0} names itself as the next page")]
@@ -201,12 +197,12 @@ impl OperationState {
         }
     }
 
-    /// Returns the number of rows that the current part has read so far.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Records a page of `rows_count` rows. `next` is the paging state of the next page.
+    /// Records a page of `rows_count` rows, and returns the continuation of the operation. `next`
+    /// is the paging state of the next page.
     pub fn turn(&mut self, rows_count: u64, next: Option<&[u8]>, pages_max: u32) -> Turn {
         self.rows += rows_count;
         self.pages += 1;

@@ -19,7 +19,6 @@ use workload::Operation;
 /// in flight then, and the stop waits for the verifications.
 const JUDGES_AFTER_STOP_NS: u64 = 100 * clock::MILLISECOND_NS;
 
-/// Reason why a connection is unusable.
 #[derive(Debug, thiserror::Error)]
 enum Broken {
     #[error(transparent)]
@@ -143,7 +142,6 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Returns the size of the largest body that the response to an operation can have, in bytes.
     #[inline]
     fn body_bytes_max(&self, slot: &Slot) -> u32 {
         self.facts.statements[usize::from(slot.operation.statement)].body_bytes_max
@@ -229,7 +227,6 @@ impl<W: World> Worker<W> {
         self.source.freed(now_ns);
     }
 
-    /// Ends the operation of `slot` after the final failure.
     #[cold]
     pub(super) fn note_failure(
         &mut self,

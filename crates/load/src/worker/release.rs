@@ -40,7 +40,7 @@ impl Batch {
         self.operations
     }
 
-    /// Adapts the size of the batch to the duration of the last batch, in ns.
+    /// Adapts the size of the batch to the duration `ns` of the last batch.
     #[inline]
     fn took(&mut self, ns: u64) {
         self.operations = if ns > BATCH_MAX_NS {
@@ -90,7 +90,8 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Encodes the next operation if it is due and may be sent.
+    /// Encodes the next operation if it is due and may be sent. Returns false if the worker must
+    /// release no further operation in this iteration.
     #[inline]
     fn release_one(&mut self, now_ns: u64) -> bool {
         let Some(due_ns) = self.due_ns() else {
@@ -172,8 +173,8 @@ impl<W: World> Worker<W> {
 
     #[inline]
     fn note_lag(&mut self, due_ns: u64, now_ns: u64) {
-        // The lag counts only for operations of the window. While the start of the window is
-        // unknown, all operations count.
+        // The lag does not count for an operation that was due before the window but is sent in the
+        // window.
         let is_carried_over = self.recorder.is_early(due_ns) && !self.recorder.is_early(now_ns);
         if is_carried_over {
             return;
@@ -189,9 +190,10 @@ impl<W: World> Worker<W> {
         client.counts[ClientCount::Late] += u64::from(lag_ns > LATE_NS);
     }
 
-    /// Returns the connection for the most recent operation. If a connection to a node that owns
-    /// the operation's token is open, the function chooses that connection. Otherwise it chooses a
-    /// connection to any node. Returns `None` if all connections are closed or full.
+    /// Returns the connection for the most recent operation. If a connection to the node that owns
+    /// the operation's token is open, the function considers only connections to that node.
+    /// Otherwise it considers the connections to all nodes. Returns `None` if all of these
+    /// connections are closed or full.
     #[inline]
     fn pick(&mut self) -> Option<u16> {
         let count = self.connections.len();
@@ -248,9 +250,8 @@ impl<W: World> Worker<W> {
         true
     }
 
-    /// Frees streams if all streams are in use. If most streams belong to operations that timed out
-    /// on one connection, this connection is unusable. The worker then closes the connection, which
-    /// frees its streams, and reopens it.
+    /// Frees streams if all streams are in use. The worker closes and reopens the connection with
+    /// the most abandoned attempts, which frees the streams of these attempts.
     #[cold]
     pub(super) fn unblock(&mut self, now_ns: u64) {
         if self.in_flight.has_room() || self.in_flight.orphans_count() == 0 {

@@ -14,7 +14,6 @@ use measure::{KindCount, Outcome};
 use std::fmt::Display;
 use workload::Operation;
 
-/// Failed attempt that will be retried.
 pub(crate) struct Again {
     operation: Operation,
     class: u8,
@@ -96,7 +95,6 @@ impl<W: World> Worker<W> {
         })
     }
 
-    /// Sends the retries for which connections have room.
     pub(super) fn try_again(&mut self, now_ns: u64) {
         while let Some(again) = self.again.front() {
             let (operation, avoid) = (again.operation, again.avoid);

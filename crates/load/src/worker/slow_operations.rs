@@ -1,5 +1,5 @@
 //! Keeps operations that may be among the slowest of the window. This code is not on the hot path,
-//! because almost every operation is faster than the threshold of [`crate::slowest`].
+//! because almost every operation is faster than the threshold of [`crate::slowest_operations`].
 
 use super::Worker;
 use super::operation_state::StartTimes;
@@ -52,7 +52,7 @@ impl<W: World> Worker<W> {
         });
     }
 
-    /// Keeps an operation that ended at `end_ns`, unless it was fast.
+    /// Keeps an operation of the window that ended at `end_ns`, if it may be among the slowest.
     pub(super) fn keep_slow(
         &mut self,
         operation: &Operation,

@@ -7,8 +7,8 @@
 //! in groups whose latencies a histogram cannot distinguish, and assumes the same mix of kinds as
 //! before.
 //!
-//! Invariant: every operation that was due in the window and not sent is counted once, in one kind.
-//! It never counts with more than its waiting time.
+//! Invariant: every operation that was due in the window and not sent is counted once, in one kind,
+//! and with at most its waiting time.
 
 use super::{DueTimes, Worker};
 use crate::slowest_operations::SLOWEST_MAX;
@@ -76,7 +76,6 @@ impl Mix {
 }
 
 impl<W: World> Worker<W> {
-    /// Records the operations that were due before the stop and that the worker will never send.
     #[cold]
     pub(super) fn leave_unsent(&mut self, now_ns: u64, stop_ns: u64) {
         let (mut mix, mut number) = (Mix::new(), self.number);

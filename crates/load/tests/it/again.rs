@@ -26,7 +26,7 @@ fn writes(policy: Policy, idempotent: bool) -> Program {
     program(vec![kind("write", policy)], vec![insert], &[0])
 }
 
-/// Returns the numbers of successes, failures and further attempts.
+/// Returns the numbers of successes, failures and retries.
 fn counts(kind: &KindInterval) -> [u64; 3] {
     let ok = kind.outcomes.get(Outcome::Ok);
     [ok, kind.outcomes.errors(), kind.counts[KindCount::Retries]]
@@ -110,7 +110,7 @@ fn an_operation_that_finally_fails_waited_since_its_first_send() {
         &ran.kinds[0].censored.service,
     ] {
         assert_eq!(times.count(), 4);
-        // To three digits.
+        // The histogram has three significant digits.
         assert!(times.min_ns() >= 79 * clock::MILLISECOND_NS, "two tries");
     }
 }
@@ -207,16 +207,13 @@ fn the_first_answer_of_two_tries_wins_and_the_other_is_ignored() {
         (write.latency.count(), ran.summary.operations_ended),
         (24, 24)
     );
-    // Half of the operations began at the late node, and the client sent their second attempts to
-    // the quick node.
     assert!(
         write.counts[KindCount::SpeculationsWon] > 0
             && write.counts[KindCount::SpeculationsWon] <= write.counts[KindCount::Speculations]
     );
     assert_eq!(quick.requests().len(), 24);
     assert_eq!(write.extra_uncertain, write.counts[KindCount::Speculations]);
-    // Operations that waited for the late node ended with the response of the quick node, before
-    // the late response.
+    // The latency of an operation that began at the late node includes the speculation delay.
     let longest = write.latency.quantile_ns(1.0);
     assert!(longest >= 10 * clock::MILLISECOND_NS);
 }

@@ -14,7 +14,7 @@ const SELECT: &str = "SELECT v FROM t WHERE k = ?";
 
 fn expected(number: u64) -> WriteState {
     match number % 4 {
-        // Operation 3 is a read.
+        // Every fourth operation is a read.
         3 => WriteState::NotSent,
         2 => WriteState::Unknown,
         _ => WriteState::Acknowledged,
@@ -138,8 +138,8 @@ fn the_writes_of_the_main_stage_are_known_by_their_rows() {
     );
 }
 
-/// Of three swaps, the condition of one holds, the condition of another does not, and the outcome
-/// of the third is unknown. Only operations with a response have an end.
+/// Of every three swaps, the condition of one holds, the condition of another does not, and the
+/// outcome of the third is unknown. Only operations with a known outcome have an end.
 #[test]
 fn a_history_has_what_was_answered_and_no_end_for_what_was_not() {
     let server = Server::start(|asked| match asked.number % 3 {

@@ -19,7 +19,8 @@ fn tokens(token: i64) -> Value {
     Value::Set(vec![Value::Text(token.to_string())])
 }
 
-/// Returns the response of a node that has the token `own` and knows the address of the other node.
+/// Returns the response of a node with the token `own` to a query of the system tables. `other` is
+/// the address and the token of the other node. Returns `None` for any other request.
 fn tells(
     asked: &ReceivedRequest,
     own: i64,
@@ -49,8 +50,8 @@ fn tells(
     Some(Response::Says(columns, vec![row]))
 }
 
-/// A node has moved, and a node of another cluster now has the old address. The load must follow
-/// the node to its new address, and count the requests there for the same node.
+/// A node has moved, and the other node now answers at the old address. The load must follow the
+/// node to its new address, and count the requests there for the same node.
 #[test]
 fn a_node_that_has_moved_is_followed_by_its_tokens() {
     let (at_first, at_last) = (Arc::new(OnceLock::new()), Arc::new(OnceLock::new()));
@@ -61,8 +62,9 @@ fn a_node_that_has_moved_is_followed_by_its_tokens() {
     at_first.set((stays.address, TOKENS[0])).unwrap();
     let is_gone = AtomicBool::new(false);
     let knows = Arc::clone(&at_first);
-    // After its first request, this server answers like the other node, as if that node had taken
-    // over the address of this server.
+    // This server answers queries of the system tables like the other node, as if that node had
+    // taken over the address of this server. It acknowledges only the first write, and closes the
+    // connection at each later write.
     let goes = Server::start(move |asked| match tells(asked, TOKENS[0], &knows) {
         Some(says) => says,
         None if is_gone.swap(true, Ordering::Relaxed) => Response::Closes,

@@ -20,7 +20,6 @@ pub struct Script {
     /// Returns the index in `first` of the statement with which an operation begins. The second
     /// argument is the number of the operation.
     pub choose: fn(&Script, u64) -> usize,
-    /// Kind of each statement.
     pub kinds: Vec<u8>,
     /// Number of bind markers of each statement.
     pub values: Vec<u16>,
@@ -131,7 +130,6 @@ pub fn statement(cql: &str, kind: u8) -> Statement {
     }
 }
 
-/// Returns a kind of operation with this policy.
 pub fn kind(name: &str, policy: Policy) -> Kind {
     Kind {
         policy,

@@ -1,5 +1,5 @@
-//! Tests the slowest operations of the window: which operations they are, and what is known about
-//! them.
+//! Tests the list of the slowest operations of the window: the selection of the operations, and
+//! their recorded data.
 
 use crate::program::{kind, program, statement};
 use crate::server::{Response, Server};

@@ -126,7 +126,8 @@ fn at_the_highest_rate_every_operation_is_counted() {
     assert_eq!(censored(0) + censored(1), 200_000_000);
     let share = censored(1) as f64 / 200e6;
     assert!((share - 0.25).abs() < 0.01, "{share} of them are scans");
-    // The last operation was due at the stop, and waited until the drain ended.
+    // All operations waited until the drain ended. The first was due at the start line, and the
+    // last just before the stop.
     let waited = &ran.kinds[0].censored.latency;
     assert!(waited.min_ns() >= 49 * MS && waited.max_ns() >= 249 * MS);
 }
@@ -152,9 +153,10 @@ fn an_abandoned_run_sends_nothing_more() {
     );
 }
 
-/// The due time of an operation alone determines whether it lies before or after the window's
-/// start. The time at which the caller received the interval does not matter. A busy machine may
-/// sleep through a window of 150 ms. The run then proves nothing, and the test starts another run.
+/// The due time of an operation alone determines whether the operation belongs to the window. The
+/// time at which the caller received the interval does not matter. On a busy machine, the client
+/// may be stopped for the whole window of 150 ms. The run then proves nothing, and the test starts
+/// another run.
 #[test]
 fn a_window_that_begins_on_command_excludes_earlier_due_times() {
     let shows = |_| a_window_when_told() == (true, true);

@@ -25,7 +25,6 @@ use yaml::{Node, Place, Raw, did_you_mean};
 /// or two percent.
 const ESTIMATED_ROWS: u64 = 500;
 
-/// The statements and groups that have been built up to now.
 #[derive(Default)]
 struct BuiltStatements {
     statements: Vec<Statement>,
@@ -78,7 +77,7 @@ impl<'a> File<'a, '_> {
         let mut built = self.build(&named, &sizes, verify.as_ref().map(|(index, _)| *index));
         let verify_kind = match &verify {
             Some((index, _)) => *index,
-            // If the workload does not check any read, the verify stage uses another read.
+            // If the workload does not check any read, the verify stage uses the first read.
             None => named.iter().position(|named| named.parts[0].verb == Verb::Select)?,
         };
         let load_lead = built.load(&named, &load, verify_kind);
@@ -146,7 +145,7 @@ impl<'a> File<'a, '_> {
         statements.any(|entry| entry.value.find("rows").and_then(Node::text) == Some("new"))
     }
 
-    /// Returns the statements that the load stage executes.
+    /// Returns the indices of the statements that the load stage executes.
     fn load(&mut self, named: &[NamedStatement]) -> Vec<usize> {
         let Some(node) = self.root.find("load") else {
             return Vec::new();
@@ -259,7 +258,6 @@ impl<'a> File<'a, '_> {
         Some(weights)
     }
 
-    /// Returns the distribution of rows in the main stage.
     fn rows(&mut self, rows: u64) -> DistributionText {
         let uniform = DistributionText {
             shape: Shape::Uniform,
@@ -393,13 +391,13 @@ impl<'a> File<'a, '_> {
 }
 
 impl BuiltStatements {
-    /// Returns the first statement of the load stage. If the load stage has several statements, the
-    /// function makes chained copies of them. Each statement is also a separate operation in the
-    /// main stage.
+    /// Returns the index of the first statement of the load stage. If the load stage has several
+    /// statements, the function appends chained copies of them to the program. The original
+    /// statements remain separate operations of the main stage.
     fn load(&mut self, named: &[NamedStatement], load: &[usize], verify_kind: usize) -> u16 {
         let [_, _, ..] = load else {
-            // If none of the workload's statements can load rows, a requested load stage reads rows
-            // instead.
+            // If the file lists no load statement, the load stage executes the verify statement,
+            // which reads rows.
             return self.leads[load.first().copied().unwrap_or(verify_kind)];
         };
         let first = self.statements.len() as u16;

@@ -23,7 +23,6 @@ pub(super) enum Per {
     Operation,
 }
 
-/// A bind marker, and the generator of its values.
 #[derive(Clone, Debug)]
 pub(super) struct Bound {
     pub(super) generate: Gen,
@@ -33,7 +32,6 @@ pub(super) struct Bound {
     pub(super) in_partition_key: bool,
 }
 
-/// A statement of a group.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     pub(super) statement: u16,
@@ -69,9 +67,7 @@ pub(super) struct FileSource {
     /// Number of rows that the load stage writes.
     pub(super) rows: u64,
     pub(super) groups: Vec<Group>,
-    /// Index of the group of each statement.
     pub(super) group_of: Vec<usize>,
-    /// True if the mix deletes rows.
     pub(super) deletes: bool,
     pub(super) expected: Option<ExpectedResult>,
     pub(super) row_bytes: u64,

@@ -4,12 +4,10 @@ use super::literal;
 use cql::value::CqlType;
 use std::collections::HashSet;
 
-/// A CSV with a header line.
 #[derive(Debug)]
 pub(super) struct Csv {
     /// Path of the CSV, as written in the workload.
     pub(super) file: String,
-    /// Names of the columns.
     names: Vec<String>,
     records: Vec<csv::StringRecord>,
 }
@@ -45,7 +43,6 @@ impl Csv {
         self.records.len() as u64
     }
 
-    /// Returns the names of the columns.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
@@ -101,13 +98,11 @@ impl Cells {
         &self.bytes[begin..self.ends[place]]
     }
 
-    /// Returns true if all cells are different.
     pub(super) fn is_unique(&self) -> bool {
         let mut seen = HashSet::with_capacity(self.ends.len());
         (0..self.ends.len() as u64).all(|n| seen.insert(self.cell(n)))
     }
 
-    /// Returns the size of the longest cell, in bytes.
     pub(super) fn bytes_max(&self) -> u64 {
         let all = (0..self.ends.len() as u64).map(|n| self.cell(n).len());
         all.max().unwrap_or(0) as u64

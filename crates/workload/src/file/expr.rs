@@ -8,7 +8,6 @@ use yaml::did_you_mean;
 /// expressions do not occur in practice.
 const DEPTH_MAX: usize = 16;
 
-/// A mistake in an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
     pub(super) message: String,
@@ -34,7 +33,6 @@ impl Wrong {
     }
 }
 
-/// An expression, and its position in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Expr {
     pub(super) at: usize,
@@ -73,7 +71,6 @@ impl Expr {
         }
     }
 
-    /// Returns the arguments of the function.
     pub(super) fn arguments(&self) -> &[Argument] {
         match &self.form {
             Form::Call { arguments, .. } => arguments,
@@ -82,7 +79,6 @@ impl Expr {
     }
 }
 
-/// Parses a whole text as one expression.
 pub(super) fn parse(text: &str) -> Result<Expr, Wrong> {
     let mut reader = Reader { text, at: 0 };
     let expr = reader.expr(0)?;

@@ -10,7 +10,6 @@ use super::statement::Verb;
 use crate::schema::{Table, Token, TokenKind};
 use yaml::did_you_mean;
 
-/// Columns that the clauses of a statement name.
 #[derive(Debug, Default)]
 struct Clauses {
     /// Every column name in the statement, with its offset.
@@ -30,7 +29,7 @@ struct Clauses {
 pub(super) type GrammarMistake = (usize, String, Option<String>);
 
 /// Checks that the clauses belong to CQL, that the columns belong to the table, and that a write
-/// identifies its row.
+/// contains the key of its row or partition.
 pub(super) fn check(
     tokens: &[Token],
     verb: Verb,

@@ -22,7 +22,6 @@ impl Groups {
         (!ends.is_empty()).then_some(Groups { ends })
     }
 
-    /// Returns the total number of rows.
     fn rows(&self) -> u64 {
         self.ends.last().copied().unwrap_or(1)
     }

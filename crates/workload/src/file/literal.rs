@@ -32,7 +32,6 @@ pub(super) fn cell(text: &str, typ: &CqlType) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Converts a constant to bytes of a type.
 pub(super) fn bytes(expr: &Expr, typ: &CqlType) -> Result<Vec<u8>, Wrong> {
     let found = text_of(expr).and_then(|text| value(text, typ));
     let Some(value) = found else {

@@ -1,4 +1,4 @@
-//! A value in a workload file whose column is not known yet.
+//! A value that a workload file defines, before its column is known.
 
 use super::compiled_program::Per;
 use super::expr::{Expr, Wrong};
@@ -17,7 +17,6 @@ pub(super) struct Value {
     /// Type that the file states. It applies if the text of a statement does not determine the
     /// type.
     pub(super) typ: Option<CqlType>,
-    /// Position of the expression in the file.
     pub(super) place: Place,
     pub(super) seed: u64,
     /// Number from which the value is computed. By default, this is the number of the row or

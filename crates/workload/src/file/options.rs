@@ -94,7 +94,6 @@ impl<'a> File<'a, '_> {
         number
     }
 
-    /// Checks that the options match the statement.
     pub(super) fn check_statement(&mut self, named: &NamedStatement, tables: &[Table]) {
         let (options, name) = (&named.options, &named.name);
         let reads = named.parts.iter().any(|part| part.verb == Verb::Select);

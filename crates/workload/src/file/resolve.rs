@@ -23,7 +23,6 @@ const ELEMENTS_MAX: u64 = 65_535;
 /// Default start of generated times, which is 2024-01-01, in ms since 1970.
 const START_MS_DEFAULT: i64 = 1_704_067_200_000;
 
-/// Names of all functions that define values.
 pub(super) const FUNCTIONS: [&str; 23] = [
     "row",
     "hash",
@@ -59,7 +58,6 @@ pub(super) struct Numbers<'a> {
     pub(super) csv: Option<&'a Csv>,
 }
 
-/// Returns the generator of an expression for values of a type.
 pub(super) fn resolve(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
     match &expr.form {
         Form::Number | Form::Text(_) => constant(expr, typ),
@@ -367,7 +365,7 @@ fn times(expr: &Expr) -> Result<(i64, i64), Wrong> {
 fn collection(expr: &Expr, name: &str, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
     let (positional, _) = split(expr, &[])?;
     let size = |expr: &Expr| Sizes::read(expr, (0, ELEMENTS_MAX));
-    // Inside a collection, a value is computed from the position of its element.
+    // In a list, set, map or vector, a value is computed from the position of its element.
     let places = Numbers {
         last: Some(ELEMENTS_MAX),
         csv: None,

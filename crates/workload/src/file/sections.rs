@@ -34,18 +34,16 @@ const VALUE_KEYS: [&str; 10] = [
 /// Maximum number of statements, because the engine distinguishes at most this number of kinds.
 const STATEMENTS_MAX: usize = crate::mix::KINDS_MAX;
 
-/// Result of reading the section `schema`.
 #[derive(Default)]
 pub(super) struct Tables {
-    /// Statements that create the schema, in order, each with its position. The names in them
-    /// include the keyspace.
+    /// Statements that create the schema, in order. The names in the statements include the
+    /// keyspace.
     pub(super) create: Vec<String>,
     pub(super) places: Vec<Place>,
     pub(super) tables: Vec<Table>,
     pub(super) types: Vec<UdtType>,
 }
 
-/// A statement in the file.
 pub(super) struct NamedStatement {
     pub(super) name: String,
     pub(super) place: Place,
@@ -53,7 +51,6 @@ pub(super) struct NamedStatement {
     pub(super) options: Options,
 }
 
-/// Options of a statement in the file, in addition to its text.
 #[derive(Default)]
 pub(super) struct Options {
     pub(super) is_write: Option<bool>,
@@ -189,7 +186,6 @@ impl<'a> File<'a, '_> {
         values
     }
 
-    /// Reports a mistake in an expression that begins at the position `place`.
     pub(super) fn wrong(&mut self, place: &Place, wrong: Wrong) {
         let start = (place.span.start + wrong.at).min(place.span.end);
         let place = Place {

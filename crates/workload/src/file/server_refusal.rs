@@ -14,7 +14,6 @@ use crate::type_assumptions::is_taken;
 
 /// Positions of a program's statements in the file.
 pub(super) struct StatementPlaces {
-    /// Positions of the statements of the schema.
     schema: Vec<Place>,
     /// The statements of the program. Copies for the load stage come last.
     statements: Vec<PlacedStatement>,
@@ -41,13 +40,11 @@ impl StatementPlaces {
     }
 }
 
-/// A statement and its position in the file.
 struct PlacedStatement {
     place: Place,
     markers: Vec<Marker>,
 }
 
-/// A marker in a statement, and the type of its values.
 struct Marker {
     name: String,
     typ: CqlType,
@@ -134,7 +131,8 @@ impl CompiledFile {
     }
 
     /// Reports every marker of a statement for which the server expects another type than the type
-    /// of the generated values. The server would refuse or misinterpret these values.
+    /// of the generated values. The server would refuse or misinterpret these values. If the server
+    /// expects another number of values, the function reports the whole statement instead.
     pub fn compare(&self, number: usize, takes: &[CqlType], out: &mut Diagnostics) {
         let Some(written) = self.places.statements.get(number) else {
             return;

@@ -9,10 +9,8 @@ use std::sync::Arc;
 /// Name of the function that chooses one of several sizes from a list.
 pub(super) const ONE_OF: &str = "one_of";
 
-/// Sizes of texts, blobs and collections.
 #[derive(Clone, Debug)]
 pub(super) enum Sizes {
-    /// Sizes that are drawn from a distribution.
     Drawn(Sampler),
     /// A list of equally likely sizes. It has at least one size.
     OneOf(Arc<[u64]>),
@@ -45,7 +43,6 @@ impl Sizes {
         Ok(Sizes::OneOf(sizes.into()))
     }
 
-    /// Draws the size of value `n`.
     #[inline]
     pub(super) fn draw(&self, n: u64, draws: &mut Draws) -> u64 {
         match self {
@@ -60,7 +57,6 @@ impl Sizes {
         }
     }
 
-    /// Returns the smallest and the largest size.
     pub(super) fn range(&self) -> (u64, u64) {
         match self {
             Sizes::Drawn(sampler) => sampler.range(),

@@ -15,7 +15,6 @@ use crate::schema::{self, Marker, Table, Token, TokenKind};
 use cql::value::CqlType;
 use yaml::{Node, Place};
 
-/// Context in which the statements of a file are parsed.
 pub(super) struct Context<'a> {
     pub(super) tables: &'a [Table],
     /// True if the schema has mistakes. A table may then be missing because of such a mistake.
@@ -28,11 +27,9 @@ pub(super) struct Context<'a> {
     pub(super) has_lost_values: bool,
     pub(super) keyspace: &'a str,
     pub(super) rows: Numbers<'a>,
-    /// The whole text of the file.
     pub(super) text: &'a str,
 }
 
-/// Kind of statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
     Select,
@@ -49,7 +46,6 @@ pub(super) struct Bind {
     /// True if the statement writes the marker to the column, or if the WHERE clause compares the
     /// column with the marker by `=`.
     pub(super) is_equal: bool,
-    /// Type of the values that are bound to the marker.
     pub(super) typ: CqlType,
     pub(super) place: Place,
 }
@@ -61,7 +57,6 @@ pub(super) struct Read {
     pub(super) cql: String,
     pub(super) place: Place,
     pub(super) verb: Verb,
-    /// Index of the table that the statement uses.
     pub(super) table: usize,
     pub(super) binds: Vec<Bind>,
     pub(super) bound: Vec<Bound>,
@@ -93,7 +88,6 @@ pub(super) struct Mistake {
     pub(super) hint: Option<String>,
 }
 
-/// Parses the statement in `node`.
 pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>> {
     let text = node.text().unwrap_or_default();
     let mistake = |at: usize, message: String, hint: Option<String>| {
@@ -173,7 +167,7 @@ fn counts_differ(tokens: &[Token]) -> Option<String> {
     ))
 }
 
-/// Returns the index of a table, or an error message. The message is empty if a mistake in the
+/// Returns the index of a table, or an error message. The error is `None` if a mistake in the
 /// schema may be the reason for the missing table.
 fn table_of(name: &str, context: &Context) -> Result<usize, Option<(String, Option<String>)>> {
     let found = context.tables.iter().position(|table| table.name == name);
@@ -196,7 +190,6 @@ fn has(tokens: &[Token], word: &str) -> bool {
     tokens.iter().any(|token| is_word(token, word))
 }
 
-/// Names of markers, with their offsets in the text.
 type Names = Vec<(String, usize)>;
 
 /// Returns the names of the markers, and the text with `?` in place of each marker.

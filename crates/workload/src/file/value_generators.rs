@@ -17,7 +17,6 @@ const UNSET: i32 = -2;
 /// character.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
 
-/// A generator of whole numbers.
 #[derive(Clone, Debug)]
 pub(super) enum Number {
     /// The number `from + number / divide % modulo`.
@@ -231,7 +230,6 @@ impl Gen {
         }
     }
 
-    /// Returns true if the number has no value.
     fn is_missing(&self, seed: u64, n: u64) -> bool {
         match self {
             // The share of missing values needs a separate seed, because the first draw of the
@@ -241,7 +239,6 @@ impl Gen {
         }
     }
 
-    /// Returns true if some numbers have no value.
     pub(super) fn may_be_missing(&self) -> bool {
         matches!(self, Gen::Sometimes { .. })
     }
@@ -369,7 +366,7 @@ impl Gen {
         }
     }
 
-    /// Returns the size of the largest value in bytes, without the length field.
+    /// Returns an upper limit for the size of a value in bytes, without the length field.
     pub(super) fn bytes_max(&self) -> u64 {
         let of = |size: &Sizes, each: u64| size.range().1.saturating_mul(each).saturating_add(4);
         match self {

@@ -45,8 +45,8 @@ impl<'a> File<'a, '_> {
             return None;
         }
         if !self.out.is_empty() {
-            // Stop here, because the following checks would report the earlier mistakes again in
-            // other words.
+            // The function returns here, because the following checks would report the earlier
+            // mistakes again in other words.
             return None;
         }
         let table = &tables.tables[read.table];
@@ -195,7 +195,7 @@ fn are_unique(keys: &[&Gen]) -> bool {
 }
 
 /// Returns the marker that a statement writes to a column or compares with it by `=`. Returns
-/// `None` if there is none.
+/// `None` if the statement has no such marker.
 fn written<'a>(read: &'a Read, column: &str) -> Option<(&'a Bind, &'a Bound)> {
     let pairs = read.binds.iter().zip(&read.bound);
     let mut pairs = pairs.filter(|(bind, _)| bind.is_equal);

@@ -10,8 +10,8 @@ use cql::value::CqlType;
 /// Maximum sum of the words' shares.
 const SHARES_MAX: u64 = 10_000;
 
-/// Parses `words(a, 'b c', by=zipf)` or `words(a, b, shares='3 1')` to constants of the column's
-/// type.
+/// Converts `words(a, 'b c', by=zipf)` or `words(a, b, shares='3 1')` to a generator that chooses
+/// between constants of the column's type.
 pub(super) fn words(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
     let (positional, named) = split(expr, &["by", "shares"])?;
     let words = positional

@@ -16,7 +16,7 @@ pub(super) fn place_in(file: &str, node: &Node, at: usize) -> Place {
         from + end.next().map_or(rest.len(), |(at, _)| at)
     };
     let Some(word) = text.get(at..).filter(|rest| !rest.is_empty()) else {
-        // The file's text ends too early, so the mistake is reported at the last character.
+        // The statement ends too early, so the mistake is reported at its last character.
         let end = node.place.span.end;
         let last = slice.trim_end().chars().next_back().map_or(0, char::len_utf8);
         let end = end - (slice.len() - slice.trim_end().len());

@@ -90,8 +90,8 @@ pub fn insert_counts(tokens: &[Token]) -> Option<(usize, usize)> {
     is_insert.then(|| Some((list(0)?, list(values)?)))?
 }
 
-/// Returns the markers among the VALUES of an INSERT. Each marker is the index of its token, and
-/// the column at the same position of the column list.
+/// Returns the markers among the VALUES of an INSERT. For each marker, the result contains the
+/// index of its token, and the column at the same position of the column list.
 fn inserted(tokens: &[Token]) -> Vec<(usize, String)> {
     if !tokens.first().is_some_and(|token| is_word(token, "insert")) {
         return Vec::new();

@@ -16,8 +16,8 @@ const BEFORE: [&str; 9] = [
     "on",
 ];
 
-/// Returns the statement with `keyspace` inserted before every table name that does not have a
-/// keyspace.
+/// Returns the statement with `keyspace` inserted before every name of a table, type or view that
+/// does not have a keyspace.
 pub fn qualify(cql: &str, keyspace: &str) -> Result<String, CqlMistake> {
     let tokens = tokens(cql)?;
     let mut out = String::new();
@@ -86,16 +86,16 @@ pub fn moved(cql: &str, from: &str, to: &str) -> Result<String, CqlMistake> {
     Ok(out)
 }
 
-/// Returns the token after token `number` if it is the name of a table. For this, token `number`
-/// must be a word that precedes such a name.
+/// Returns the index of the table, type or view name that follows token `number`, without `IF NOT
+/// EXISTS`. Token `number` must be a word that precedes such a name.
 pub fn name_after(tokens: &[Token], number: usize, verb: &str) -> Option<usize> {
     let word = &tokens[number];
     if word.kind != TokenKind::Word || !BEFORE.contains(&word.text.as_str()) {
         return None;
     }
-    // The code recognizes `update` and `truncate` only as the first word. It recognizes `on`,
-    // `type`, `table` and `view` only in schema statements, since a column in another statement may
-    // have such a name.
+    // The function accepts `update` and `truncate` only as the first word. It accepts `on`, `type`,
+    // `table` and `view` only in schema statements and TRUNCATE, because a column in another
+    // statement may have such a name.
     let fits = match word.text.as_str() {
         "update" | "truncate" => number == 0,
         "from" | "into" => !(verb == "update" && number > 0),

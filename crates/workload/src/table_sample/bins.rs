@@ -38,7 +38,7 @@ pub(super) fn bins(sizes: &[(f64, f64)], count: usize) -> Vec<f64> {
 }
 
 /// Returns whole numbers whose mean is as close as possible to the mean of the bins. The function
-/// carries the rounding error of each number over to the next number.
+/// adds the rounding error of each number to the next number.
 pub(super) fn whole(means: &[f64], least: u64) -> Vec<u64> {
     let mut carried = 0.0;
     means

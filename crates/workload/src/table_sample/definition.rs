@@ -43,7 +43,8 @@ impl TableSample {
     /// Returns a workload file that reads the table by its keys.
     ///
     /// # Errors
-    /// A CSV lacks a column of the partition key. The error is a sentence with a remedy.
+    /// A CSV lacks a column of the partition key, or the pairs contain a column that the table does
+    /// not have. The error is a sentence with a remedy.
     pub fn definition(&self, keys: KeySource<'_>) -> Result<String, String> {
         let (file, columns) = self.keyed_columns(keys)?;
         let markers = self.markers();
@@ -169,8 +170,8 @@ impl TableSample {
         columns.iter().map(one).collect::<Vec<_>>().join(" AND ")
     }
 
-    /// Returns the keys of the sample as a CSV. The CSV has one record for each partition, which is
-    /// the primary key of the row that operations read.
+    /// Returns the keys of the sample as a CSV. For each partition, the CSV has one record with the
+    /// primary key of the row that operations read.
     ///
     /// # Panics
     /// Never: writing to memory cannot fail.
@@ -195,15 +196,15 @@ impl TableSample {
 /// Returns the names of a CSV's columns.
 ///
 /// # Errors
-/// The file does not have a header. The error is a sentence with the file.
+/// The CSV library cannot parse the header. The error is a sentence with the name of the file.
 pub fn csv_columns(file: &str, text: &str) -> Result<Vec<String>, String> {
     let mut reader = csv::ReaderBuilder::new().from_reader(text.as_bytes());
     let names = reader.headers().map_err(|error| format!("{file}: {error}"))?;
     Ok(names.iter().map(|name| name.trim().to_owned()).collect())
 }
 
-/// Formats a value as a CSV cell that a workload file can read. Texts, whole numbers and UUIDs are
-/// formatted as text, and all other values as their bytes.
+/// Formats a value as a CSV cell that a workload file can read. Texts, integers except varints,
+/// UUIDs and booleans are formatted as text, and all other values as their bytes.
 fn cell_text(value: &Value) -> String {
     match value {
         Value::Text(text) => text.clone(),

@@ -1,6 +1,6 @@
 //! Describes the values of a column as an expression of a workload file. The expression contains
-//! their sizes, compression and repetitions, and the range of numbers. It never contains the values
-//! themselves.
+//! the sizes, compression and repetitions of the values, and the ranges of numbers. It never
+//! contains the values themselves.
 
 use super::bins::{BINS, bins, whole};
 use super::yaml_text::word;
@@ -29,9 +29,9 @@ const REAL_MAX: f64 = 1e15;
 /// Values of a column without nulls. Each value has a weight.
 pub(super) type Cells<'a> = [(&'a Value, f64)];
 
-/// Returns an expression that generates similar values. `squeeze` scales the incompressible share
-/// of texts and blobs. With a factor of 1, the generated values compress like the original values.
-/// Returns `None` if cassay cannot generate values of the type.
+/// Returns an expression that generates values similar to `cells`. `squeeze` scales the
+/// incompressible share of texts and blobs. With a factor of 1, the generated values compress like
+/// the original values. Returns `None` if cassay cannot generate values of the type.
 pub(super) fn expression(cells: &Cells<'_>, typ: &CqlType, squeeze: f64) -> Option<String> {
     if let Some(words) = few(cells, typ) {
         return Some(words);
@@ -92,8 +92,8 @@ pub(super) fn fields_at<'a>(cells: &Cells<'a>, place: usize) -> Vec<(&'a Value, 
     fields.filter(|(value, _)| !value.is_null()).collect()
 }
 
-/// Returns an expression that chooses from a list of words. Returns `None` unless the values are
-/// few and repeat.
+/// Returns an expression for values that are few and repeat: a list of words with their shares, or
+/// a single word. Returns `None` for other values.
 fn few(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
     let kind = match typ {
         CqlType::Text | CqlType::Ascii => Placeholder::Letters,
@@ -226,7 +226,6 @@ fn elements<'a>(cells: &Cells<'a>) -> Vec<(&'a Value, f64)> {
     all
 }
 
-/// Returns the values of maps.
 fn mapped<'a>(cells: &Cells<'a>) -> Vec<(&'a Value, f64)> {
     let entries = |value: &'a Value| match value {
         Value::Map(entries) => entries.as_slice(),

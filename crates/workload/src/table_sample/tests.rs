@@ -52,7 +52,7 @@ fn uuid(n: u64) -> Value {
     Value::Uuid(bytes)
 }
 
-/// Returns a table with many types, whose partitions have 1 to 200 rows.
+/// Returns a table with many types. Every 20th partition has 200 rows; the others have 1 to 5 rows.
 fn orders() -> TableSample {
     let columns = vec![
         column("customer", "uuid", ColumnRole::Partition),

@@ -1,6 +1,6 @@
-//! Generates the workload file that creates a similar table (a twin). The twin has the same
-//! columns, partitions of the same sizes, and values of the same length and compression. It does
-//! not contain values of the original table.
+//! Generates the workload file of a twin, which is a table similar to the sampled table. The twin
+//! has the same columns, partitions of the same sizes, and values of the same length and
+//! compression. It does not contain values of the original table.
 
 use super::bins::{bins, whole};
 use super::shape::expression;
@@ -94,8 +94,8 @@ impl TableSample {
         let sizes = self.partitions.iter().map(|one| (one.rows_count.max(1) as f64, 1.0));
         let sizes = bins(&sizes.collect::<Vec<_>>(), PARTITION_SIZES);
         let mut sizes = whole(&sizes, 1);
-        // The sort spreads the large partitions out, so that any section of the rows contains
-        // partitions of each size.
+        // The sort by hashes spreads the large partitions out, so that they do not follow one
+        // another.
         let mut keyed: Vec<(u64, u64)> =
             sizes.drain(..).enumerate().map(|(at, size)| (mix(at as u64), size)).collect();
         keyed.sort_unstable();
@@ -139,8 +139,8 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// Returns the file whose values compress to the share `compressed`, and the program of this
-    /// file.
+    /// Returns the file whose values compress approximately to the share `compressed`, and the
+    /// program of this file.
     fn like(&self, compressed: f64) -> Result<(String, Arc<Program>), String> {
         let key_columns = self.sample.partition_key().len() + self.sample.clustering().len();
         let made = |squeeze: f64| self.compiled(squeeze);
@@ -280,7 +280,6 @@ impl Builder<'_> {
             && self.missing(at) < MISSING_MIN
     }
 
-    /// Returns the columns that do not have values in the twin.
     fn without(&self) -> Vec<String> {
         let columns = self.sample.columns.iter().enumerate();
         let without = columns.filter(|(at, _)| self.value(*at, 1.0).is_none());
@@ -365,7 +364,6 @@ impl Builder<'_> {
         all.filter(|(value, _)| !value.is_null()).collect()
     }
 
-    /// Returns the share of rows in which a column does not have a value.
     fn missing(&self, at: usize) -> f64 {
         let (mut missing, mut all) = (0.0, 0.0);
         for partition in &self.sample.partitions {

@@ -5,7 +5,6 @@ use super::shape::{Cells, expression, fields_at, range};
 use super::yaml_text::quoted;
 use cql::value::CqlType;
 
-/// Time between the times of successive rows, in ms.
 const STEP_MS: i64 = 1000;
 /// Default start of times: 2024-01-01, in ms since 1970.
 const START_MS: i64 = 1_704_067_200_000;
@@ -13,8 +12,8 @@ const START_MS: i64 = 1_704_067_200_000;
 /// are almost certainly different.
 const UNIQUE_CHARACTERS: f64 = 16.0;
 
-/// Returns an expression for values that are similar to those of a column. The values differ for
-/// all numbers if the type permits that.
+/// Returns an expression for values that are similar to those of a column and differ for all
+/// numbers. Returns `None` if the type does not permit this.
 pub(super) fn unique(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
     let length = mean_length(cells);
     Some(match typ {

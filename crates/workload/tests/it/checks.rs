@@ -280,8 +280,8 @@ fn an_iot_read_accepts_only_newest_rows_of_its_partition() {
     assert_eq!(check(&mut main, operation, &unordered), Check::Wrong);
     let stranger = iot_partition(&program, 56, 200);
     assert_eq!(check(&mut main, operation, &stranger[..1]), Check::Wrong);
-    // A result with fewer rows than the limit is the whole partition. The row of the cycle itself
-    // must then be among the rows.
+    // A result with fewer rows than the limit contains the whole partition. The row of the cycle
+    // itself must then be among the rows.
     let own = written(&program, Stage::Load, 55)[2].clone();
     let others: Vec<Cells> = rows
         .iter()

@@ -32,7 +32,6 @@ pub(crate) fn spec_with(use_: &str, params: &[(&str, &str)], mix: &[(&str, f64)]
     spec
 }
 
-/// Compiles a spec, which must not have mistakes.
 pub(crate) fn program(spec: &Spec) -> Arc<Program> {
     Arc::new(compile(spec).unwrap_or_else(|problems| panic!("{problems:#?}")))
 }

@@ -59,7 +59,6 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-/// A table of slots, and the values to which the slots refer.
 struct Alias {
     slots: Arc<[Slot]>,
     values: Arc<[Val<'static>]>,
@@ -185,7 +184,8 @@ fn set_order(values: &[String]) -> Vec<String> {
     distinct.into_iter().cloned().collect()
 }
 
-/// Returns the cells of the named columns of a file that has a header line.
+/// Returns the cells of the named columns of a file that has a header line. Omits records that lack
+/// one of these columns.
 fn csv(
     file: &str,
     columns: &[&str],
@@ -219,8 +219,8 @@ fn csv(
     Ok(lines.filter_map(cells).collect())
 }
 
-/// Returns the cells of each line. A quoted cell may contain commas, line breaks and doubled
-/// quotes.
+/// Returns the cells of each record of a CSV. A quoted cell may contain commas, line breaks and
+/// doubled quotes.
 fn records(text: &str) -> Vec<Vec<String>> {
     let (mut records, mut record, mut cell) = (Vec::new(), Vec::new(), String::new());
     let mut quoted = false;

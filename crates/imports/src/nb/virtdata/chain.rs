@@ -3,9 +3,7 @@
 use super::functions::Transformation;
 use super::java_value::{Ty, Val};
 
-/// Environment that functions may need in addition to their arguments.
 pub(crate) struct Env<'a> {
-    /// Function that reads a data file.
     pub(crate) read: &'a dyn Fn(&str) -> Result<String, String>,
     /// Notes on differences from NoSQLBench that the functions record.
     pub(crate) notes: Vec<String>,
@@ -24,12 +22,10 @@ impl Env<'_> {
 #[derive(Clone, Debug)]
 pub(crate) struct Recipe {
     pub(super) steps: Vec<Transformation>,
-    /// Type of the chain's result.
     pub(crate) ty: Ty,
 }
 
 impl Recipe {
-    /// Creates a recipe of one step.
     pub(crate) fn single(step: Transformation, ty: Ty) -> Recipe {
         Recipe {
             steps: vec![step],
@@ -37,13 +33,11 @@ impl Recipe {
         }
     }
 
-    /// Returns the value for a cycle.
     #[inline]
     pub(crate) fn value(&self, cycle: i64) -> Val<'_> {
         self.value_of(Val::Long(cycle))
     }
 
-    /// Applies the functions of the chain to a value.
     #[inline]
     pub(crate) fn value_of<'a>(&'a self, mut value: Val<'a>) -> Val<'a> {
         for step in &self.steps {

@@ -53,7 +53,6 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-/// Description of a collection's content.
 struct Collection {
     kind: Ty,
     seed: Seed,
@@ -61,7 +60,6 @@ struct Collection {
     size: Option<Count>,
     /// Functions that generate the elements, or the keys of a map.
     first: Arc<[Recipe]>,
-    /// Functions that generate the values of a map.
     second: Arc<[Recipe]>,
     /// True if the elements are converted to text.
     texts: bool,

@@ -265,7 +265,6 @@ pub(super) const ROWS: &[Row] = &[
         let same = ty != Ty::Bool && values.iter().all(|value| value.ty() == ty);
         same.then(|| cycle(ty, in_turn(values)))?
     }),
-    // The following row defines a function that returns bytes.
     row(&["ToByteBuffer"], |given| {
         let size = match given {
             [] => 8,
@@ -442,7 +441,6 @@ pub(super) fn in_turn(values: Vec<Val<'static>>) -> Transformation {
     })
 }
 
-/// Parses a number of bytes.
 pub(super) fn byte_count(given: &Argument) -> Option<usize> {
     let size = given.int().filter(|size| (1..=BYTES_MAX).contains(size));
     size.map(|size| size as usize)

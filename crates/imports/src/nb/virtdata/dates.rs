@@ -59,8 +59,8 @@ pub(super) fn time(nanos: i64) -> String {
     out
 }
 
-/// Formats a time by a pattern such as `yyyy-MM-dd HH:mm:ss`. Returns `None` if the pattern has an
-/// unknown letter.
+/// Formats a time by a pattern such as `yyyy-MM-dd HH:mm:ss`. Returns `None` if the pattern
+/// contains a letter, or a repetition of a letter, that the function does not support.
 pub(super) fn by_pattern(pattern: &str, millis: i64) -> Option<String> {
     let (days, of_day) = split(millis);
     let (year, month, day) = civil(days);
@@ -145,7 +145,6 @@ fn split(millis: i64) -> (i64, i64) {
     (days, millis.rem_euclid(MILLIS_PER_DAY))
 }
 
-/// Returns the hour, minute and second for a number of milliseconds since midnight.
 fn clock(of_day: i64) -> (i64, i64, i64) {
     let seconds = of_day / 1000;
     (seconds / 3600, seconds / 60 % 60, seconds % 60)

@@ -14,7 +14,6 @@ pub(super) const INT_MASK: i64 = 0x7FFF_FFFF;
 /// row of cassandra-stress.
 const COUNT_MAX: i64 = 64 << 20;
 
-/// A row of the tables. Each row defines a function.
 pub(super) struct Row {
     pub(super) names: &'static [&'static str],
     pub(super) make: Make,
@@ -47,7 +46,6 @@ pub(super) const fn asking(
     Row { names, make }
 }
 
-/// A compiled argument of a call.
 #[derive(Clone, Debug)]
 pub(crate) enum Argument {
     Int(i32),
@@ -59,7 +57,6 @@ pub(crate) enum Argument {
     Function(Recipe),
 }
 
-/// One flavour of a function, with its input and output types.
 #[derive(Clone)]
 pub(crate) struct Variant {
     pub(crate) input: Ty,
@@ -67,7 +64,6 @@ pub(crate) struct Variant {
     pub(crate) step: Transformation,
 }
 
-/// A function that transforms a value.
 #[derive(Clone)]
 pub(crate) struct Transformation(Arc<dyn Effect>);
 
@@ -95,7 +91,6 @@ impl core::fmt::Debug for Transformation {
     }
 }
 
-/// A function of whole numbers.
 pub(super) trait Whole: Fn(i64) -> i64 + Send + Sync + 'static {}
 impl<F: Fn(i64) -> i64 + Send + Sync + 'static> Whole for F {}
 
@@ -110,29 +105,24 @@ impl Transformation {
         Transformation(Arc::new(With(held, effect)))
     }
 
-    /// Creates a transformation from a function of a value.
     pub(super) fn new(effect: impl Fn(Val) -> Val + Send + Sync + 'static) -> Transformation {
         Transformation::with((), move |(), value| effect(value))
     }
 
-    /// Creates a transformation from a function of a number.
     pub(super) fn made(
         effect: impl Fn(i64) -> Val<'static> + Send + Sync + 'static,
     ) -> Transformation {
         Transformation::with((), move |(), value| effect(value.long()))
     }
 
-    /// Creates a transformation that returns a long for a number.
     pub(super) fn long(effect: impl Whole) -> Transformation {
         Transformation::made(move |x| Val::Long(effect(x)))
     }
 
-    /// Creates a transformation that returns an int for a number.
     pub(super) fn int(effect: impl Whole) -> Transformation {
         Transformation::made(move |x| Val::Int(effect(x) as i32))
     }
 
-    /// Creates a transformation that always returns the same value.
     pub(super) fn fixed(value: Val<'static>) -> Transformation {
         Transformation::with(value, |value, _| value.clone())
     }
@@ -276,8 +266,8 @@ pub(super) fn weighted<T>(values: &[(f64, T)], input: i64) -> &T {
     &values[at.min(values.len() - 1)].1
 }
 
-/// Parses `a:1.5;b:2` to values with cumulative weights up to 1. A value without a stated weight
-/// has the weight 1.
+/// Parses pairs such as `a:1.5` and `b:2` to values with cumulative weights up to 1. A value
+/// without a stated weight has the weight 1 before the weights are scaled.
 pub(super) fn weights<T>(
     pairs: impl Iterator<Item: AsRef<str>>,
     value: impl Fn(&str) -> Option<T>,

@@ -9,7 +9,6 @@ use cql::template::append_value;
 use data_encoding::HEXLOWER;
 use workload::decimal::Decimal;
 
-/// Type of a function's input or output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Ty {
     // The variants are in virtdata's order of preference. This order decides if several flavours
@@ -43,7 +42,6 @@ pub(crate) enum Ty {
 }
 
 impl Ty {
-    /// Parses the name of a Java type, which follows `->` in a recipe.
     pub(crate) fn parse(name: &str) -> Option<Ty> {
         Some(match name {
             "long" | "java.lang.Long" | "Long" => Ty::Long,
@@ -76,7 +74,6 @@ impl Ty {
         })
     }
 
-    /// Returns the Java name of the type, for messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Ty::Long => "long",
@@ -150,9 +147,7 @@ pub(crate) enum Val<'a> {
     Day(i32),
     Bytes(Vec<u8>),
     List(Vec<Val<'a>>),
-    /// A set, which has no duplicates.
     Set(Vec<Val<'a>>),
-    /// A map, which has no duplicate keys.
     Map(Vec<(Val<'a>, Val<'a>)>),
     Byte(i8),
     Short(i16),
@@ -173,7 +168,6 @@ pub(crate) enum Val<'a> {
 }
 
 impl<'a> Val<'a> {
-    /// Returns the type of the value.
     pub(crate) fn ty(&self) -> Ty {
         match self {
             Val::Long(_) => Ty::Long,
@@ -200,7 +194,6 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Returns the value with owned copies of the parts that it borrows.
     pub(crate) fn owned(self) -> Val<'static> {
         let all = |items: Vec<Val<'a>>| items.into_iter().map(Val::owned).collect();
         match self {
@@ -435,7 +428,6 @@ fn shortest(bytes: &[u8; 8]) -> &[u8] {
     &bytes[from..]
 }
 
-/// Formats a decimal number in the same way as Java.
 fn decimal(unscaled: i64, scale: i32) -> String {
     let digits = unscaled.unsigned_abs().to_string();
     let sign = if unscaled < 0 { "-" } else { "" };
@@ -454,9 +446,9 @@ fn decimal(unscaled: i64, scale: i32) -> String {
     format!("{sign}{first}{point}{rest}E{exponent:+}")
 }
 
-/// Formats a floating-point number in the same way as Java. Numbers from 1e-3 to below 1e7 have no
-/// exponent, and all other numbers have one. `scientific` is the shortest text of the number in
-/// scientific notation.
+/// Formats a floating-point number in the same way as Java. The number 0 and numbers from 1e-3 to
+/// below 1e7 have no exponent, and all other numbers have one. `scientific` is the shortest text of
+/// the number in scientific notation.
 fn java_float(value: f64, scientific: String) -> String {
     if value.is_nan() {
         return "NaN".to_owned();

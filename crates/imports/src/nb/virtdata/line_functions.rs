@@ -127,8 +127,8 @@ fn beginning(
     Ok(from(&[Ty::Long, Ty::Object], Ty::Text, &step))
 }
 
-/// Returns a function whose value is a part of a file. The size is between two limits, and the hash
-/// of the input selects the part.
+/// Returns a function whose value is a part of a file. The hash of the input selects the position
+/// of the part and, between two limits, its size.
 fn extract(
     file: &str,
     call: &Call,

@@ -1,9 +1,9 @@
 //! Binding recipes, which are chains of functions from a cycle to a value. The values equal
 //! NoSQLBench's values bit for bit.
 //!
-//! Reading order: [`recipe`] reads the text. [`functions`] has the table of functions with the
-//! flavours of each function. [`resolve`] chooses among the flavours as virtdata does. [`Recipe`]
-//! runs the chain.
+//! Reading order: [`parse_recipe`] parses the text of a recipe. [`tables`] contains the rows of all
+//! functions, and [`functions`] defines the form of a row. [`resolve`] chooses among the flavours
+//! of a function as virtdata does. [`Recipe`] executes the chain.
 
 mod alias;
 mod arithmetic;

@@ -64,7 +64,6 @@ pub(super) fn refused(name: &str) -> Option<&'static str> {
     found.map(|(_, why)| *why)
 }
 
-/// Returns the error for a function that cassay does not have.
 pub(super) fn unknown(call: &Call) -> RecipeMistake {
     let name = call.name.as_str();
     if let Some(why) = refused(name) {

@@ -3,7 +3,6 @@
 //! Every call contains its byte offset, so that messages can show the position of a mistake in the
 //! file.
 
-/// A call of a function, with its arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Call {
     pub(crate) name: String,
@@ -29,7 +28,6 @@ pub(crate) enum Arg {
     Call(Call),
 }
 
-/// A mistake in a recipe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RecipeMistake {
     pub(crate) message: String,
@@ -51,7 +49,6 @@ impl RecipeMistake {
 /// Maximum nesting of functions in arguments. Real recipes are less deeply nested.
 const DEPTH_MAX: usize = 16;
 
-/// Parses the text of a recipe.
 pub(crate) fn parse(text: &str) -> Result<Vec<Call>, RecipeMistake> {
     let mut reader = Reader { text, at: 0 };
     let mut calls = Vec::new();

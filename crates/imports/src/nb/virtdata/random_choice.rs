@@ -9,7 +9,6 @@ use super::functions::{
 use super::java_value::{Ty, Val};
 use workload::virtdata::hash;
 
-/// Characters that `AlphaNumericString` draws.
 const ALPHANUMERIC: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 /// Number of characters of a character image that are generated from one seed.
 const IMAGE_PART: usize = 1024;

@@ -10,7 +10,6 @@ use super::{convert, tables};
 use cql::value::CqlType;
 
 impl Recipe {
-    /// Compiles the text of a recipe.
     pub(crate) fn compile(text: &str, env: &mut Env) -> Result<Recipe, RecipeMistake> {
         Self::from_calls(&parse(text)?, env)
     }

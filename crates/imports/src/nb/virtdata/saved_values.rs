@@ -15,7 +15,6 @@ thread_local! {
     static SAVED: RefCell<HashMap<Box<str>, Val<'static>>> = RefCell::default();
 }
 
-/// Stores a value under a name.
 pub(super) fn save(name: &str, value: &Val) {
     SAVED.with_borrow_mut(|saved| {
         let value = value.clone().owned();
@@ -28,7 +27,6 @@ pub(super) fn save(name: &str, value: &Val) {
     });
 }
 
-/// Returns the value that was last stored under a name.
 pub(super) fn load(name: &str) -> Option<Val<'static>> {
     SAVED.with_borrow(|saved| saved.get(name).cloned())
 }
@@ -78,7 +76,6 @@ impl Uses {
 /// Types that Save and Load accept if the function's name does not state a type.
 const ANY: [Ty; 5] = [Ty::Long, Ty::Int, Ty::Double, Ty::Text, Ty::Object];
 
-/// The functions that save values.
 pub(super) const SAVES: &[Row] = &[
     row(&["Save"], |given| saved(given, &ANY)),
     row(&["SaveLong"], |given| saved(given, &[Ty::Long])),
@@ -98,7 +95,6 @@ pub(super) const SAVES: &[Row] = &[
     }),
 ];
 
-/// The functions that load values.
 pub(super) const LOADS: &[Row] = &[
     row(&["Load"], |given| loaded(given, &ANY)),
     row(&["LoadLong"], |given| loaded(given, &[Ty::Long])),

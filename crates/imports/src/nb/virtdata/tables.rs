@@ -1,6 +1,6 @@
-//! All functions, ordered by subject, and the lookup of a call's function.
+//! All functions of virtdata, ordered by subject, and the lookup of a call's function.
 //!
-//! The row of a function is the only definition of its behaviour. If the lookup knows a name, the
+//! The row of a function is the only definition of its behaviour. If the lookup finds a name, the
 //! function therefore always has an implementation.
 
 use super::chain::Env;
@@ -11,7 +11,6 @@ use super::{
     saved_values, strings,
 };
 
-/// Rows of all functions, in tables by subject.
 pub(super) const TABLES: [&[Row]; 10] = [
     arithmetic::ROWS,
     convert::ROWS,
@@ -25,7 +24,6 @@ pub(super) const TABLES: [&[Row]; 10] = [
     saved_values::LOADS,
 ];
 
-/// Returns the flavours of a call that fit the call's arguments.
 pub(super) fn variants(
     call: &Call,
     given: &[Argument],

@@ -112,7 +112,7 @@ fn every_function_gives_what_it_always_gave() {
     expect_test::expect_file!["values.txt"].assert_eq(&page());
 }
 
-/// Without this test, a function that is missing in the list above could break without notice.
+/// Without this test, a function that is missing in `CALLS` could break without notice.
 #[test]
 fn every_function_is_among_the_calls() {
     for name in TABLES.into_iter().flatten().flat_map(|row| row.names) {

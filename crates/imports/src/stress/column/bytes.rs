@@ -7,11 +7,9 @@ use super::{Column, ValueType};
 /// `commitlog_segment_size`.
 pub(crate) const ROW_BYTES_MAX: u64 = 64 << 20;
 
-/// Size of a cell's length field, in bytes.
 const LENGTH_BYTES: u64 = 4;
 
 impl Column {
-    /// Returns the maximum size of a value, in bytes.
     pub(crate) fn bytes_max(&self) -> u64 {
         let size = self.size.max().max(0) as u64;
         let cell = |of: &Column| LENGTH_BYTES.saturating_add(of.bytes_max());

@@ -8,7 +8,6 @@ use std::cmp::Ordering;
 
 use super::ValueType;
 
-/// Compares two values of a type by their bytes.
 pub(super) fn compare(kind: &ValueType, a: &[u8], b: &[u8]) -> Ordering {
     match kind {
         ValueType::Integer(_) | ValueType::Timestamp => signed(a, b),
@@ -216,7 +215,6 @@ mod tests {
         assert!(compared > 50, "{compared}");
     }
 
-    /// Tests that the number for the first comparison never contradicts the full comparison.
     #[test]
     fn the_number_of_a_value_is_in_the_order_of_the_values() {
         for name in [

@@ -75,7 +75,6 @@ impl Long {
     }
 }
 
-/// Returns the natural logarithm of `x`.
 pub(super) fn ln(x: f64) -> f64 {
     if x > 0.0 && x.is_finite() {
         Long(x, 0.0).ln(libm::log(x)).0

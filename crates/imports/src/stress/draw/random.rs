@@ -6,7 +6,6 @@ const MASK: u64 = (1 << 48) - 1;
 /// terms equal 1.
 const EXPONENTIAL_TERMS: usize = 16;
 
-/// The generator of `java.util.Random`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct JavaRandom {
     state: u64,

@@ -90,7 +90,6 @@ struct StressCursor {
 }
 
 impl StressCursor {
-    /// Finds operation `n` in its block.
     fn find(&mut self, n: u64) -> BlockOperation {
         let (number, place) = (n / BLOCK as u64, (n % BLOCK as u64) as usize);
         if self.block.number != number {
@@ -121,7 +120,6 @@ impl StressCursor {
         self.make();
     }
 
-    /// Generates the rows or the arguments of the current operation.
     fn make(&mut self) {
         self.entries.clear();
         self.values.clear();
@@ -218,7 +216,8 @@ impl StressCursor {
             rows.push(walk.row.clone());
         }
         if rows.is_empty() {
-            // The random choice has skipped all rows. The first row is as good as any other row.
+            // The random choice has skipped all rows, so the query selects the first row of the
+            // partition.
             walk.begin(Visit::All, draws);
             walk.next_row();
             rows.push(walk.row.clone());

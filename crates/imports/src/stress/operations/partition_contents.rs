@@ -30,18 +30,15 @@ pub(super) struct Possible<'a> {
 /// Possible values of static columns, by the index of the column.
 type Shared<'a> = HashMap<usize, HashSet<&'a [u8]>>;
 
-/// Result of the search for returned rows.
 pub(super) enum Lookup {
     /// All returned rows are possible. The flags show which of the possible rows the read returned.
     All(Vec<bool>),
     /// At least one returned row is not among the possible rows.
     Stranger,
-    /// The caller stopped the search.
     Stopped,
 }
 
 impl Possible<'_> {
-    /// Searches for all returned rows among the possible rows.
     pub(super) fn all(&self, returned: &[Cell], rows: &RawRows, stop: &dyn Fn() -> bool) -> Lookup {
         let is_key = |cell: &Cell| matches!(cell, Cell::Row(index) if *index < self.keys);
         let keys: Vec<usize> = (0..returned.len()).filter(|at| is_key(&returned[*at])).collect();

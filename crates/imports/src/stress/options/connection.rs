@@ -26,7 +26,7 @@ pub struct Connect {
     pub compression: Option<Compression>,
     /// Number of connections to each node. `None` if the command line does not state it.
     pub connections_per_node: Option<u32>,
-    /// The nodes, each as `host` or `host:port`. An empty list means this machine.
+    /// The nodes, each as `host` or `host:port`. An empty list means the machine that runs cassay.
     pub nodes: Vec<String>,
     /// File that names the nodes, one per line.
     pub nodes_file: Option<(String, Place)>,

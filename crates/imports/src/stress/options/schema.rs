@@ -74,7 +74,8 @@ pub(crate) fn read(groups: &mut Groups, verb: &Verb, d: &mut Diagnostics) -> Sch
         let (strategy, options) = strategy(pairs, d);
         schema.is_replication_stated = true;
         schema.replication = strategy.unwrap_or_else(|| SIMPLE_STRATEGY.to_owned());
-        // As in the tool, the replication factor is 1 unless another option replaces it.
+        // As in the tool, the replication factor is 1 if the option does not state one and either
+        // selects SimpleStrategy or has no options of the strategy.
         let factor = ("replication_factor".to_owned(), "1".to_owned());
         let simple = schema.replication.ends_with("SimpleStrategy");
         let missing = options.iter().all(|(name, _)| name != "replication_factor");
@@ -138,7 +139,6 @@ fn identifier(text: &str) -> Result<String, String> {
 }
 
 impl SchemaOptions {
-    /// Returns the statement `CREATE KEYSPACE IF NOT EXISTS …`.
     pub(crate) fn create_keyspace(&self) -> String {
         format!(
             "CREATE KEYSPACE IF NOT EXISTS \"{}\" WITH replication = {} AND durable_writes = true",

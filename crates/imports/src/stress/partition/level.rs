@@ -31,7 +31,6 @@ const REPEATED_MAX: u32 = 1_000_000;
 /// A clustering value, with its bytes and the number with which it is folded.
 type Clustering = (Vec<u8>, Option<i64>);
 
-/// The values of a level that have not been visited yet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LevelRest {
     /// Generated values, beginning with the current value. The next value follows, unless the level
@@ -46,7 +45,6 @@ pub(super) struct LevelRest {
 /// State of a level whose values are mostly skipped.
 #[derive(Clone, Copy, Debug)]
 struct Sparse {
-    /// Probability that a value is selected.
     chance: f64,
     /// Number of values to skip before the next selected value. `None` if this number has not been
     /// drawn yet.
@@ -92,7 +90,6 @@ impl LevelRest {
         self.values.is_empty()
     }
 
-    /// Returns true if the current value is the last value of the level.
     pub(super) fn is_last(&self) -> bool {
         match self.sparse {
             Some(_) => self.left == 0,

@@ -9,7 +9,6 @@ use crate::stress::profile::quoted;
 use cql::value::CqlType;
 use workload::Statement;
 
-/// A predefined table of a run.
 struct PredefinedTable<'a> {
     keyspace: &'a str,
     name: &'a str,
@@ -53,7 +52,7 @@ impl Planner<'_> {
         RunTables {
             create_keyspace: Some(options.schema.create_keyspace()),
             is_replication_stated: options.schema.is_replication_stated,
-            // Like the tool, cassay always creates both tables.
+            // Like the tool, cassay always creates both tables, so it also truncates both.
             truncate: ["standard1", "counter1"].map(|table| truncate(&keyspace, table)).to_vec(),
             keyspace,
             tables,

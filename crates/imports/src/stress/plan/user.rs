@@ -184,7 +184,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Adds an operation of the mix. Its name is `insert`, `query` or `spec.query`.
+    /// Adds an operation of the mix. Its name is `insert`, `validate` or the name of a query,
+    /// optionally after the name of a profile and a dot.
     fn user_op(&mut self, profiles: &[Profile], weight: &Weight) {
         // If a profile does not state a name, its name is `keyspace.table`. The last dot therefore
         // separates the profile from the query.
@@ -370,7 +371,7 @@ impl Planner<'_> {
         is_one(population, profile.inserts.population)
     }
 
-    /// Adds an operation that reads whole partitions and compares every row.
+    /// Adds an operation that reads a whole partition and compares every row.
     fn validate(&mut self, profile: &Profile, table: usize, weight: &Weight) {
         let keys: Vec<String> = profile
             .table

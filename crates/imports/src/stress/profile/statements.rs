@@ -113,7 +113,8 @@ pub(super) fn returned(text: &str, table: &Table) -> Option<Vec<Cell>> {
         .collect()
 }
 
-/// Returns the statement that writes a row, in the form that cassandra-stress uses.
+/// Returns the statement that writes a row, in the form that cassandra-stress uses. Also returns
+/// the cells that the statement binds, and the number of columns outside the primary key.
 pub(super) fn insert(keyspace: &str, table: &Table) -> (String, Vec<Cell>, usize) {
     let name = format!("{}.{}", quoted(keyspace), quoted(&table.name));
     let keys = [&table.partition_key[..], &table.clustering].concat();

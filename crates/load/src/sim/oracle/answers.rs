@@ -24,7 +24,7 @@ impl Oracle {
         self.streams.iter().find(other).map(|(stream, _)| *stream)
     }
 
-    /// Records that a request has reached the server.
+    /// Checks a request that has reached the server.
     pub fn record_request(&mut self, connection: u16, asked: &SimRequest) {
         self.say(|| format!("{connection} receives the request {asked:?}"));
         let made = &self.streams[&(asked.stream as u16)];
@@ -187,7 +187,8 @@ impl Oracle {
         }
     }
 
-    /// Records that an attempt has failed. The stream of the attempt is then free or blocked.
+    /// Records that an attempt has failed. The caller has already freed or blocked the stream of
+    /// the attempt.
     pub(super) fn fail(&mut self, number: u64, outcome: Outcome, now_ns: u64) {
         let waits = |made: &Try| made.number == number && !made.is_orphan;
         if self.streams.values().any(waits) {

@@ -62,7 +62,7 @@ impl Due {
         }
     }
 
-    /// Advances to the operation after the next operation.
+    /// Removes the next due time.
     pub fn pass(&mut self) {
         match self {
             Due::Freed(freed) => {
@@ -73,7 +73,6 @@ impl Due {
         }
     }
 
-    /// Frees a slot.
     pub fn free(&mut self, now_ns: u64) {
         if let Due::Freed(freed) = self {
             freed.push_back(now_ns);

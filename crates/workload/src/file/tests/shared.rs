@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 const INBOX: &str = include_str!("../../../../../workloads/inbox.yaml");
 
-/// The table has messages of users, with ten messages for each user. All messages of a user share
-/// some values.
+/// Workload whose table contains ten messages for each user. All messages of a user share some
+/// values.
 const SHARED: &str = "\
 schema:
   - CREATE TABLE t (u bigint, m int, name text STATIC, v text, PRIMARY KEY (u, m))
