@@ -744,7 +744,6 @@ pub struct FaultKnobs {
     pub yaml: Vec<(String, serde_json::Value)>,
 }
 
-/// Parses the name of a kind of fault.
 fn fault_kind(text: &str) -> Result<target_spec::fault::FaultKind, String> {
     target_spec::fault::FaultKind::find(text).ok_or_else(|| {
         let names = target_spec::fault::FaultName::ALL.map(target_spec::fault::FaultName::name);
@@ -861,13 +860,11 @@ pub struct HostArgs {
     pub link_delay: Option<u64>,
 }
 
-/// Parses the name of an isolation.
 fn isolation(text: &str) -> Result<target_spec::Isolation, String> {
     target_spec::Isolation::from_name(text)
         .ok_or_else(|| "write auto, hosts or loopback".to_string())
 }
 
-/// Parses the name of a garbage collector.
 fn collector(text: &str) -> Result<target_spec::Collector, String> {
     let known = || target_spec::Collector::ALL.map(target_spec::Collector::name).join(", ");
     target_spec::Collector::from_name(text).ok_or_else(|| format!("write one of {}", known()))
@@ -941,7 +938,7 @@ pub struct TagArgs {
     pub remove: bool,
 }
 
-/// Parses a setting of the target.
+/// Checks that the text has the form `target.PATH=VALUE`.
 fn target_setting(text: &str) -> Result<String, String> {
     let is_one = text.starts_with("target.") && text.contains('=');
     let found = is_one.then(|| text.to_owned());

@@ -237,7 +237,6 @@ impl From<CpuSet> for String {
     }
 }
 
-/// Formats the set as the kernel's list. The empty set becomes an empty text.
 impl CpuSet {
     /// Formats the set as CPU numbers for use in a sentence, such as `CPU 3` or `CPUs 0-1,4`.
     pub fn describe(&self) -> String {
@@ -248,6 +247,7 @@ impl CpuSet {
     }
 }
 
+/// Formats the set as the kernel's list. The empty set becomes an empty text.
 impl fmt::Display for CpuSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut numbers = self.iter().peekable();

@@ -24,7 +24,7 @@ use store::Run;
 use store::record::ComparisonRecord;
 use study::settings::Study;
 
-/// File that identifies the bisection in a folder.
+/// File that identifies the bisection to which a folder belongs.
 const FILE: &str = "bisect.json";
 
 /// Metrics for which a higher value is better. For latencies, a lower value is better.
@@ -144,14 +144,13 @@ enum BisectStep {
     Ends(Exit),
 }
 
-/// A bisection in progress.
 struct Bisection<'a> {
     args: &'a BisectArgs,
     common: &'a Common,
     folder: PathBuf,
     builds: Vec<Build>,
-    /// True if the study states the number of blocks. Each step then runs exactly this number of
-    /// blocks, even if the comparison remains undecided.
+    /// True if the study contains `repeat.blocks`. Each step then runs a fixed number of blocks,
+    /// even if the comparison remains undecided. This number comes from `--blocks`.
     has_blocks: bool,
 }
 
@@ -265,7 +264,6 @@ impl Bisection<'_> {
         Ok(BisectStep::Compared(metric, effect))
     }
 
-    /// Returns the arguments of the study that a step runs.
     fn study_of(&self, build: usize, before: usize) -> StudyArgs {
         let [good, other] = [0, build].map(|build| &self.builds[build]);
         let variants = format!("variants={{{}, {}}}", good.variant(), other.variant());

@@ -39,7 +39,8 @@ pub fn compare(args: &CompareArgs, common: &Common) -> Result<Exit> {
 }
 
 /// Returns true if a comparison in the data of a page is `slower`, or `looks_different` in the
-/// worse direction. A comparison of runs that were not interleaved cannot give a stronger result.
+/// worse direction. A comparison of runs that were not interleaved cannot give a stronger result
+/// than `looks_different`.
 fn has_slower(data: &serde_json::Value) -> bool {
     match data {
         serde_json::Value::Array(items) => items.iter().any(has_slower),

@@ -80,7 +80,7 @@ fn examine_told(cluster: &Cluster, told: &[NodeConfiguration]) -> Result<Vec<Hos
     ::doctor::examine_cluster(cluster.nodes(), hosts.as_deref(), told)
 }
 
-/// A finding about one setting, the hosts that share the finding, and the nodes or devices that it
+/// A finding that several hosts may share. `on` lists the nodes or devices that the finding
 /// concerns.
 struct Shared<'a> {
     finding: &'a Finding,
@@ -122,7 +122,7 @@ fn shared(hosts: &[HostExamination]) -> Vec<Shared<'_>> {
     all
 }
 
-/// Maximum number of names in a cell of the table.
+/// Number of names in a cell of the table, if the cell omits some names.
 const NAMES_MAX: usize = 4;
 
 /// Joins names. If the list is long, lists only the first names, followed by the number of omitted
@@ -209,7 +209,7 @@ fn explained(finding: &Finding, columns: usize) -> String {
     }
 }
 
-/// Wraps a text to this width.
+/// Wraps a text to `columns` columns, and indents each line.
 fn wrapped(text: &str, columns: usize) -> String {
     let room = columns.saturating_sub(INDENT.len()).max(40);
     let mut lines: Vec<String> = Vec::new();

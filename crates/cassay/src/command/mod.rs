@@ -64,7 +64,8 @@ fn over_ssh(args: &SshArgs, names: &[String]) -> Result<Vec<host::Agent>> {
     Ok(host::Agent::to_all(&wanted)?)
 }
 
-/// Returns the setting of `--machines`, which puts the hosts of a study on the machines of a file.
+/// Returns the setting of `--machines`, which puts the hosts of a study on the machines that a file
+/// lists.
 fn machines(args: &StudyArgs) -> Option<String> {
     let file = args.machines.as_ref()?.display().to_string();
     Some(format!("target.local.machines={}", json!(file)))
@@ -108,8 +109,8 @@ fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
     }
 }
 
-/// Returns a hint for a path without a study file, which may be a folder. `None` if the file
-/// exists.
+/// Returns a hint for a path that does not name a study file, such as a folder. Returns `None` for
+/// an existing file.
 fn hint(path: &Path) -> Option<String> {
     if path.is_dir() {
         return Some(hint_for_folder(path));

@@ -226,8 +226,8 @@ fn compile(tool: Tool, words: &[String], overrides: &Overrides) -> ImportResult 
     (import, inputs.into_read())
 }
 
-/// A password on the command line. It remains in memory, because the written study contains only a
-/// name for it.
+/// The password of an imported command line. It remains in memory, because the written study
+/// contains only a name for the password.
 struct Secret {
     password: Option<String>,
     /// File with the password, if the user names a file instead of the password.
@@ -266,7 +266,7 @@ impl Secret {
     }
 }
 
-/// Formats the address of the target for the study.
+/// Formats the `attach` section of the study: contact points, data center, login and TLS.
 fn attach_text(connection: &Connection, secret: &Secret) -> String {
     let mut contact = connection.nodes.clone();
     if contact.is_empty() {
@@ -306,7 +306,6 @@ fn command_line(words: &[String]) -> String {
     words.join(" ")
 }
 
-/// Returns the text of the study that runs the command line.
 fn study_text(
     tool: Tool,
     words: &[String],

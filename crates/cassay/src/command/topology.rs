@@ -31,7 +31,6 @@ pub fn run(command: &TopologyCommand, common: &Common) -> Result<Exit> {
     }
 }
 
-/// A machine with its name.
 type NamedMachine = (String, Machine);
 
 fn machines(args: &MachineArgs) -> Result<Vec<NamedMachine>> {
@@ -210,7 +209,8 @@ fn guests(plan: &Plan) -> String {
     terminal::table(&rows, &[false, false, false])
 }
 
-/// Formats the start options of each instance. The text contains equal options only once.
+/// Formats the JVM options and the settings of each instance. The text contains equal settings only
+/// once.
 fn settings(plan: &Plan) -> String {
     let words = |instance: &Instance| {
         let yaml = instance.yaml;

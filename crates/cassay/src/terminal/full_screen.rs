@@ -50,7 +50,7 @@ pub fn is_full() -> bool {
     IS_TAKEN.load(Ordering::SeqCst)
 }
 
-/// The whole screen of stderr's terminal, until it is dropped.
+/// The full screen of stderr's terminal. Dropping this value restores the terminal.
 pub struct Screen {
     painted: Vec<String>,
     size: Size,

@@ -6,7 +6,6 @@ use std::io::IsTerminal;
 /// Default number of columns, for a pipe or for a terminal that does not report its width.
 const COLUMNS: usize = 80;
 
-/// Default number of rows.
 const ROWS: usize = 24;
 
 /// Returns the number of columns of stdout.

@@ -19,7 +19,6 @@ const WHOLE: &str = "READ-MODIFY-WRITE";
 /// YCSB's default percentiles.
 const PERCENTILES: &str = "50,95,99";
 
-/// Sums for one kind of operation.
 #[derive(Clone, Debug, Default)]
 struct Sum {
     name: String,
@@ -301,7 +300,7 @@ fn series_of(sums: &[Sum]) -> Vec<Series> {
     all
 }
 
-/// Times of operations. They are measured both from the send and from the due time.
+/// Times of operations, measured from the send (`service`) and from the due time (`latency`).
 struct OperationTimes<'a> {
     service: &'a Histogram,
     latency: &'a Histogram,

@@ -34,14 +34,12 @@ pub(super) struct Meaning {
     pub(super) name: String,
     /// Other names by which users find the meaning.
     pub(super) also: Vec<String>,
-    /// Text of the explanation.
     pub(super) text: String,
     /// Additional texts, each with a label.
     pub(super) more: Vec<(String, String)>,
 }
 
 impl Meaning {
-    /// Creates a meaning without additional texts.
     pub(super) fn new(about: About, name: impl Into<String>, text: impl Into<String>) -> Meaning {
         Meaning {
             about,
@@ -52,7 +50,6 @@ impl Meaning {
         }
     }
 
-    /// Formats the meaning as JSON.
     pub(super) fn to_json(&self) -> Value {
         let more = self.more.iter().map(|(what, text)| (what.clone(), json!(text)));
         json!({

@@ -16,10 +16,9 @@ const VOCABULARY: &str = include_str!("../../../../../AGENTS.md");
 /// The page with the glossary for users.
 const GLOSSARY: &str = include_str!("../../../../../docs/glossary.md");
 
-/// Page that contains the full explanation.
+/// Path of the page in [`NUMBERS`].
 const PAGE: &str = "docs/measurement.md";
 
-/// Returns the rules of validity.
 pub(super) fn rules() -> Vec<Meaning> {
     let rows: Vec<Vec<&str>> = NUMBERS.lines().filter_map(cells).collect();
     let of = |rule: &'static str| {
