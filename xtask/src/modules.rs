@@ -21,7 +21,6 @@ pub struct Modules {
 struct Module {
     path: String,
     lines_count: usize,
-    /// Names that the file defines.
     defined: BTreeSet<String>,
     /// Imports of the file, by the name that they have in the file. A glob import has the name `*`.
     imported: Vec<(String, Vec<String>)>,
@@ -188,7 +187,6 @@ fn lines_without_tests(text: &str) -> usize {
     ends.unwrap_or(lines.len())
 }
 
-/// Reads the tokens of one file.
 fn read(tokens: TokenStream, place: &[String], module: &mut Module) {
     let all: Vec<TokenTree> = tokens.into_iter().collect();
     let mut at = 0;

@@ -75,7 +75,8 @@ fn with_dashes_as_null(text: &str) -> Cow<'_, str> {
     Cow::Owned(replaced)
 }
 
-/// Groups of CPUs that have the same value in a column of the table.
+/// Groups of CPUs that have the same value in a column of the table. `mhz` contains the frequency
+/// of each CPU.
 #[derive(Default)]
 struct Columns {
     packages: BTreeMap<String, CpuSet>,

@@ -77,8 +77,8 @@ pub struct Instance {
     pub yaml: Yaml,
 }
 
-/// The vCPUs of an instance that should be on one NUMA node. It corresponds to a virtual NUMA node,
-/// or to a NUMA client in the terms of ESXi.
+/// The vCPUs of an instance that should be on one NUMA node. A cell corresponds to a virtual NUMA
+/// node, or to a NUMA client in the terms of ESXi.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Cell {
     /// OS numbers of the cell's CPUs in the order of its vCPUs.
@@ -233,8 +233,8 @@ pub struct Bounds {
     pub crossing_node: u32,
 }
 
-/// The error for a request that the machine cannot fulfil. It has the missing resources, and
-/// suggestions for requests that would fit.
+/// The error for a request that the machine cannot fulfil. The error contains the missing
+/// resources, and suggestions for requests that would fit.
 #[derive(Clone, PartialEq, Debug, thiserror::Error, Serialize, Deserialize)]
 #[error("{what}\nhint: {hint}")]
 pub struct Infeasible {

@@ -73,7 +73,8 @@ pub(crate) struct Attempt {
     pub near: Vec<usize>,
 }
 
-/// Compromises of one attempt. Attempts are made in order of preference.
+/// Compromises of one attempt. `keep` reserves the housekeeping CPUs, `share` lets instances share
+/// cores, and `mix` adds slower cores. Attempts are made in order of preference.
 #[derive(Clone, Copy)]
 struct Compromises {
     keep: bool,

@@ -82,7 +82,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// Returns the schema of a named type. It is generated when it is first used.
+    /// Returns the schema of a named type. The schema is generated when the type is first used.
     fn type_schema(&mut self, name: &str, user: &str) -> Result<Value> {
         let Some((file, typ)) = self.records.find(name, user) else {
             bail!("{user}: the type {name} is unknown");

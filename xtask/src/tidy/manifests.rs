@@ -23,7 +23,6 @@ const TEST_DEPENDENCIES: [(&str, &str); 4] = [
 /// not state what only these crates know.
 const DEVELOPMENT: [&str; 2] = ["xtask", "laboratories"];
 
-/// A row of the table.
 #[derive(Debug, PartialEq)]
 struct Row {
     line: usize,

@@ -1,5 +1,6 @@
 //! Checks the sentences of documents, and of the descriptions in schemas, because users read them.
-//! A sentence must have at most 30 words, name its actors, and not begin with "What".
+//! A sentence must have at most 30 words and name its actors. It must not begin with "What", or
+//! contain "is no" before a noun.
 
 use super::Violation;
 use crate::tree::Tree;
@@ -30,7 +31,7 @@ const COMPARISON_WORDS: [&str; 13] = [
 /// Maximum number of words of a sentence.
 const WORDS_MAX: usize = 30;
 
-/// Maximum number of words of a label, such as "What you see". The rules do not apply to labels.
+/// Maximum number of words of a label, such as "What you see". A label may begin with "What".
 const LABEL_WORDS: usize = 4;
 
 /// Checks each sentence of the documents, and each description of the schemas.
@@ -54,7 +55,6 @@ fn is_for_users(path: &str) -> bool {
     !path.starts_with("docs/decisions/")
 }
 
-/// Returns the violations in the texts of one file.
 fn judged(path: &str, texts: &[String]) -> Vec<Violation> {
     let all = texts.iter().flat_map(|text| broken_sentences(text));
     all.map(|what| Violation::on_line(path, 1, what)).collect()
@@ -158,7 +158,7 @@ fn split(text: &str) -> Vec<String> {
     sentences
 }
 
-/// Adds all descriptions of a schema.
+/// Appends all descriptions of a schema to `texts`.
 fn descriptions(value: &serde_json::Value, texts: &mut Vec<String>) {
     match value {
         serde_json::Value::Object(map) => {

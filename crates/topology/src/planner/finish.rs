@@ -135,8 +135,8 @@ fn cells(machine: &Machine, attempt: &Attempt, placed: &[PlacedCell]) -> Vec<Cel
     placed.iter().map(cell).collect()
 }
 
-/// Returns the nodes that a JVM sees. For a process, these are the nodes of the machine. In a VM,
-/// they are the nodes of the guest.
+/// Returns the nodes that a JVM sees. For a process, these are the nodes of the machine on which
+/// the process runs. In a VM, these are the nodes of the guest.
 fn nodes_seen(plan: &Plan, own: &CpuSet, pinned: &VirtualTopology) -> CpuSet {
     match plan.wish.profile {
         Profile::None => own.clone(),
