@@ -60,7 +60,6 @@ pub struct Options {
     from: Option<Address>,
 }
 
-/// One finished package.
 struct Package {
     name: String,
     bytes: Vec<u8>,

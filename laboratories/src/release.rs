@@ -79,7 +79,7 @@ pub fn run(options: &Options) -> Result<()> {
 /// Returns the state of the repository, if a release is possible.
 ///
 /// # Errors
-/// All obstacles to a release.
+/// The repository has obstacles to a release. The error lists all of them.
 fn ready(here: &Repository, version: Version) -> Result<Base> {
     let base = here.base()?;
     let mut reasons = Vec::new();

@@ -1,5 +1,6 @@
 //! Makes the files for a line of Cassandra's versions from a release in Maven. These are the lock
-//! of the jars, the settings of `cassandra.yaml` with their limits, and the list of releases.
+//! of the jars, the settings of `cassandra.yaml` with their limits, the guardrails, and the list of
+//! releases.
 //!
 //! The other data of a line is in its `mod.rs`, which is written by hand.
 
@@ -32,7 +33,7 @@ const NAMED_OTHERWISE: [(&str, &str); 1] = [(
 /// Path of the compiler's hints in Cassandra's jar.
 const HINTS: &str = "META-INF/hotspot_compiler";
 
-/// Makes the files.
+/// Makes the files of the line to which a release belongs.
 pub fn run(options: &Options) -> Result<()> {
     let release = options.release.as_str();
     let folder = folder_of(release)?;
@@ -270,7 +271,8 @@ const PACKAGES: [&str; 8] = [
 ];
 
 /// Returns the limits of Cassandra's settings in the notation of the crate `versions`. The program
-/// `Limits.java` asks Cassandra's class `DatabaseDescriptor` about values. It takes some minutes.
+/// `Limits.java` asks Cassandra's class `DatabaseDescriptor` about values, which takes some
+/// minutes.
 fn limits(release: &str, jars: &[PathBuf], settings: &Path) -> Result<String> {
     let paths: Vec<String> = jars.iter().map(|jar| jar.display().to_string()).collect();
     let asks = tree::root().join("laboratories/src/version_line/Limits.java");

@@ -80,13 +80,11 @@ impl<'a> Reader<'a> {
         Reader { bytes, at: 0 }
     }
 
-    /// Returns the offset of the next byte.
     #[inline]
     pub fn offset(&self) -> usize {
         self.at
     }
 
-    /// Returns the bytes after the cursor.
     #[inline]
     pub fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..]

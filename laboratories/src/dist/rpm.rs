@@ -49,8 +49,8 @@ pub fn is_possible() -> bool {
 }
 
 /// Returns the name and the bytes of the package of version `number` of the program. All files get
-/// the time `epoch_s`, in seconds since 1970. The package is made in the folder `work`, which is
-/// removed before and afterwards.
+/// the time `epoch_s`, in seconds since 1970. rpmbuild makes the package in `folder`, which this
+/// function removes before and afterwards.
 ///
 /// # Errors
 /// rpmbuild fails.

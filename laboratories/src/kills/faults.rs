@@ -24,11 +24,11 @@ window: {warmup: 1s, measure: 4m}
 repeat: {blocks: 1}
 ";
 
-/// Duration of a fault that no remaining process can heal, in seconds. This is longer than the time
-/// after which other nodes consider a node down.
+/// Value of `--for` for a fault without a task, in seconds. It is longer than the time after which
+/// other nodes consider a node down.
 const HELD_S: u64 = 30;
 
-/// Maximum duration of a command, in seconds.
+/// Value of `--for` for a fault that performs a task, in seconds.
 const DONE_S: u64 = 180;
 
 /// Maximum time until a fault is observed on a busy machine, in seconds. It includes the start of
@@ -57,8 +57,8 @@ struct ListedFault {
     task: bool,
 }
 
-/// Kills processes in the middle of faults. `only` lists the kinds of faults. If it is empty, all
-/// kinds that this machine supports are used.
+/// Kills processes in the middle of faults. `only` lists the kinds of faults. If the list is empty,
+/// all kinds that this machine supports are used.
 ///
 /// # Errors
 /// Resources remain, or a fault is not healed in time.

@@ -18,7 +18,7 @@ use xtask::process;
 /// Folder of the cluster. The path must be short, because the folder contains sockets.
 const FOLDER: &str = "/run/cassay-kubernetes";
 
-/// Bridge between pods. The next constant is the network of their addresses.
+/// Bridge between pods, whose addresses are in [`SUBNET`].
 const BRIDGE: &str = "cassay-k8s0";
 const SUBNET: &str = "10.89.0.0/24";
 

@@ -150,7 +150,7 @@ pub enum ErrorDetail<'a> {
     WriteTimeout {
         /// Consistency level of the request.
         consistency: u16,
-        /// Replicas that acknowledged.
+        /// Number of replicas that acknowledged.
         received: i32,
         /// Number of replicas that had to acknowledge the write.
         block_for: i32,
@@ -161,7 +161,7 @@ pub enum ErrorDetail<'a> {
     ReadTimeout {
         /// Consistency level of the request.
         consistency: u16,
-        /// Replicas that answered.
+        /// Number of replicas that answered.
         received: i32,
         /// Number of replicas that had to answer the read.
         block_for: i32,
@@ -172,11 +172,11 @@ pub enum ErrorDetail<'a> {
     ReadFailure {
         /// Consistency level of the request.
         consistency: u16,
-        /// Replicas that answered.
+        /// Number of replicas that answered.
         received: i32,
         /// Number of replicas that had to answer the read.
         block_for: i32,
-        /// Replicas that failed.
+        /// Number of replicas that failed.
         failures: i32,
         /// True if the replica that had to return the data answered.
         data_present: bool,
@@ -194,11 +194,11 @@ pub enum ErrorDetail<'a> {
     WriteFailure {
         /// Consistency level of the request.
         consistency: u16,
-        /// Replicas that acknowledged.
+        /// Number of replicas that acknowledged.
         received: i32,
         /// Number of replicas that had to acknowledge the write.
         block_for: i32,
-        /// Replicas that failed.
+        /// Number of replicas that failed.
         failures: i32,
         /// Type of the write, with the same names as in [`ErrorDetail::WriteTimeout`].
         write_type: &'a str,
@@ -207,7 +207,7 @@ pub enum ErrorDetail<'a> {
     CasWriteUnknown {
         /// Consistency level of the request.
         consistency: u16,
-        /// Replicas that acknowledged.
+        /// Number of replicas that acknowledged.
         received: i32,
         /// Number of replicas that had to acknowledge the transaction.
         block_for: i32,

@@ -31,7 +31,7 @@ impl TestFolders {
         self.root.join(name).display().to_string()
     }
 
-    /// Makes a release for this machine's processor, with an additional file that is named `more`.
+    /// Makes a release for this machine's processor, with an additional file at the path `more`.
     fn release(&self, number: &str, more: &str) {
         let one = ours();
         let mut contents = Contents::new();
