@@ -450,7 +450,7 @@ pub fn target() -> PathBuf {
 }
 
 /// Returns a `JAVA_HOME` with the machine's Java, which uses a fast compiler instead of the
-/// optimizing compiler. The optimizing compiler takes half of the CPU time of a node's start, and
+/// optimising compiler. The optimising compiler takes half of the CPU time of a node's start, and
 /// these tests check only results, not speed.
 fn quick_java() -> Result<String> {
     use std::os::unix::fs::PermissionsExt;

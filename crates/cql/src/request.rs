@@ -34,7 +34,7 @@ pub(crate) mod param {
     pub const NAMES: u8 = 0x40;
 }
 
-/// Identifiers by which a server recognizes a prepared statement.
+/// Identifiers by which a server recognises a prepared statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatementId<'a> {
     /// Id of the statement.

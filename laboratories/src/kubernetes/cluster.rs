@@ -395,7 +395,7 @@ fn clear() -> Result<()> {
                       iptables-restore -T filter; for set in $(ipset list -n | grep '^KUBE-'); do \
                       ipset destroy $set; done";
     process::output("sh", &["-c", unfiltered])?;
-    // Kills only the shims of this containerd. The shims are recognized by the socket of this
+    // Kills only the shims of this containerd. The shims are recognised by the socket of this
     // containerd, which is among their arguments.
     let _ = process::output(
         "pkill",

@@ -136,7 +136,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Returns the schema of a type that is serialized as another type. The comments of the fields
+    /// Returns the schema of a type that is serialised as another type. The comments of the fields
     /// come from the type in `comments`.
     fn written_as(
         &mut self,

@@ -114,7 +114,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_between).filter(|word| !word.is_empty())
 }
 
-/// Returns true if the name consists of two or more capitalized words. A single word may be any
+/// Returns true if the name consists of two or more capitalised words. A single word may be any
 /// noun.
 fn is_camel(word: &str) -> bool {
     let mut letters = word.chars();

@@ -54,7 +54,6 @@ fn kubectl(words: &[&str]) -> String {
     String::from_utf8_lossy(&said.stdout).trim().to_owned()
 }
 
-/// Returns the name of the container image for the pods.
 fn image() -> String {
     std::env::var("CASSAY_TEST_IMAGE").expect("`cargo xtask kubernetes` names an image")
 }
@@ -160,7 +159,7 @@ fn assert_gone_of_each(
     labs
 }
 
-/// Returns the names of cassay's objects, by the Jobs that own them.
+/// Returns the names of cassay's Jobs, which own all other objects of cassay.
 fn sets() -> BTreeSet<String> {
     let label = "app.kubernetes.io/name=cassay";
     let said = kubectl(&[
@@ -174,7 +173,6 @@ fn sets() -> BTreeSet<String> {
     said.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Returns the names of the running pods.
 fn running() -> Vec<String> {
     let how = "--field-selector=status.phase=Running";
     let label = "app.kubernetes.io/name=cassay";

@@ -1,6 +1,6 @@
 //! Tests the program end to end on the null target: no Java, no network beyond loopback.
 //!
-//! The findings must match the known behavior of the null target (its stalls, its errors, its
+//! The findings must match the known behaviour of the null target (its stalls, its errors, its
 //! counts). Windows are as short as possible: a window under five seconds is *suspect*. No test
 //! needs a verdict that a busy machine could spoil, or a time that it could exceed. Long tests
 //! check only properties that are true on any machine.
@@ -312,8 +312,8 @@ fn two_runs_of_one_seed_have_the_same_trials_and_compare() {
     assert_eq!(stamps, [first, second], "oldest first");
 }
 
-/// Runs the same study twice, and then once on a slower server. Only the last run misses the
-/// requirement.
+/// Runs the same study on a fast server and on a slower server. Only the run on the slower server
+/// misses the requirement.
 #[test]
 fn a_slower_contender_misses_the_requirement() {
     let lab = Lab::with(POINT);

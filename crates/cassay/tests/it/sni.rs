@@ -52,7 +52,7 @@ fn sni_proxy(
     (address, all)
 }
 
-/// Answers every request with the given text.
+/// Starts a server that answers `GET /metadata` with `body`. Returns the address of the server.
 fn http(body: String) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

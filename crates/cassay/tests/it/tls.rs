@@ -89,8 +89,8 @@ pub fn pass_on(mut tls: ServerConnection, mut client: TcpStream, mut plain: TcpS
     }
 }
 
-/// Sends the reason, and waits until the client has received the reason. Unread bytes from the
-/// client would reset the connection.
+/// Sends the TLS alert with the reason, and then reads until the client closes the connection.
+/// Unread bytes from the client would reset the connection.
 fn part(mut tls: ServerConnection, mut client: TcpStream) {
     client.set_nonblocking(false).unwrap();
     while tls.wants_write() && tls.write_tls(&mut client).is_ok() {}

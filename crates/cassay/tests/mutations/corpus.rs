@@ -153,8 +153,7 @@ figures: [{place: table 1, what: w, in_flight: 200, ops_per_s: 1000, p50_ms: 1, 
     texts
 }
 
-/// Returns overviews with two positions of four floats each. One position has the value 1.0, and
-/// the other has no value.
+/// Returns overviews, whose figures are 32-bit floats in base64: 1.0 or 0.0.
 fn overviews() -> Texts {
     texts_of(&[
         r#"{"format":1,"width_s":1.0,"kinds":[{"kind":"read","figures":{

@@ -31,8 +31,7 @@ const UP: [&str; 13] = [
     "--json",
 ];
 
-/// Returns the reason why this machine does not allow emulated hosts. `None` if the machine allows
-/// emulated hosts.
+/// Returns the reason why this machine does not allow emulated hosts, or `None` if it does.
 pub(crate) fn refusal() -> Option<String> {
     let needed = [
         Capability::Hosts,

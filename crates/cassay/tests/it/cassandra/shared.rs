@@ -30,7 +30,8 @@ use target_spec::{LocalSpec, Target};
 /// Folder below cargo's folder for tests. `xtask/src/ci.rs` also uses this folder.
 const FOLDER: &str = "shared-nodes";
 
-/// Variable with the number of the gate's process. `xtask/src/ci/units.rs` also uses this variable.
+/// Environment variable with the number of the gate's process. `xtask/src/ci/units.rs` also uses
+/// this variable.
 const UNIT: &str = "CASSAY_UNIT";
 
 /// Returns a workload file of one small table, `users`.
@@ -100,7 +101,6 @@ mod one_node {
     use std::path::PathBuf;
     use std::sync::OnceLock;
 
-    /// Name of the node among shared nodes.
     const NAME: &str = "one";
 
     /// Returns the parent of the folder that contains the node's cluster.

@@ -175,7 +175,7 @@ fn cached_data_can_be_dropped(cluster: &Cluster) {
     }
 }
 
-/// Attaches to a cluster, with permission to write to its table and truncate it.
+/// Attaches to a cluster, with permission to write to keyspace `k` and to truncate its tables.
 fn theirs(lab: &Lab, spec: AttachSpec) -> Cluster {
     let cluster = cluster::start(&Target::Attach(spec), &dirs(lab), &mut |_| ()).unwrap();
     cluster.permit(Permit {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 const TARGET: &str = "{attach: {kubernetes: {context: admin, service: db, secret: db-superuser}}}";
 
-/// Evidence of a pod's faults, in the words of the observer that reports it.
+/// A study of an attached cluster in Kubernetes, to which tests add faults of pods.
 const BROKEN: &str = "\
 study: broken
 question: What do faults of pods cost?
@@ -25,8 +25,7 @@ fn broken() -> Lab {
     Lab::with(&BROKEN.replace("TARGET", TARGET))
 }
 
-/// Asserts that each fault of a run was observed and healed. Returns the last evidence of each
-/// fault.
+/// Asserts that each fault of a run was observed and healed. Returns the evidence of each fault.
 #[track_caller]
 fn confirmed(findings: &Value) -> Vec<String> {
     let faults = findings["faults"].as_array().expect("faults");

@@ -54,7 +54,7 @@ impl ForeignCluster {
         ForeignCluster::start_as(USER, faults)
     }
 
-    /// Starts a node of the user with this ID, and a study with these faults.
+    /// Starts a node of the user with this ID, and writes a study with these faults.
     fn start_as(user: u32, faults: &str) -> ForeignCluster {
         let machines = Machines::with(&TestMachine::new("db1"));
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -429,9 +429,9 @@ fn the_next_command_restarts_a_node_after_agent_and_guard_died() {
     theirs.wait_until_left();
 }
 
-/// Supervisors of the node in the form in which a study names them, each with a program that plays
-/// the supervisor. The program accepts only the supervisor's name for the node. `is_up` ends with 0
-/// if the node runs.
+/// Supervisors of the node in the form in which a study names them, each with a program that
+/// replaces the supervisor. The program accepts only the supervisor's name for the node. `is_up`
+/// ends with 0 if the node runs.
 const KEEPERS: [(&str, &str, &str); 2] = [
     (
         "{systemd: 'theirs@{node}'}",

@@ -12,7 +12,7 @@ use std::fs;
 
 const CLIENTS: [&str; 2] = ["load1", "load2"];
 
-/// Returns two machines for clients, and the study.
+/// Starts two machines for clients, and writes the study.
 fn machines() -> Machines {
     let mut machines = Machines::new();
     for name in CLIENTS {
@@ -146,7 +146,7 @@ fn assert_lost(said: &ProgramOutput, words: &str, before_s: f64) {
     assert!(trial["ops_total"].as_u64() > Some(0), "{trial:#}");
 }
 
-/// Returns a process by the name of its program, its parent, and a word of its command line.
+/// Returns the id of the process with this program, parent and word of its command line.
 fn process(program: &str, parent: u32, word: &str) -> u32 {
     let all = fs::read_dir("/proc").expect("processes").flatten();
     let mut pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());

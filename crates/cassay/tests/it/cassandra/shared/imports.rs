@@ -94,7 +94,7 @@ window: {warmup: 1s, measure: 4s}
 verify: {reads: all, sample: 1000}
 ";
 
-/// Runs another tool's command line and compares every read. Returns the trials.
+/// Runs another tool's command line with cassay, which compares every read. Returns the trials.
 fn trials(lab: &Lab, node: SocketAddr, words: &[&str]) -> Vec<Value> {
     let target = format!("attach:{node}");
     let ours = ["--json", "--target", &target, "--set", "verify.reads=all"];
@@ -350,7 +350,7 @@ fn checked(lab: &Lab, node: SocketAddr, is_there: bool) {
     };
     let prepared = &check("keyspace: shop", "keyspace: shop", 0).json()["prepared"];
     assert_eq!(prepared["scratch"], !is_there, "{prepared}");
-    // One of the seven operations has two parts, so the file has eight statements.
+    // One of the seven operations has two statements, so the file has eight statements.
     assert_eq!(prepared["statements"], 8, "{prepared}");
     // Only a server can give these answers. They contain the position of the mistake, and the
     // server's own words.

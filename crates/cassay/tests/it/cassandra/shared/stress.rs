@@ -12,8 +12,7 @@ use std::sync::OnceLock;
 
 const VERSION: &str = "3.11.4";
 
-/// Number of rows. The number is large enough for all bytes of keys and values to occur, in both
-/// directions.
+/// Number of rows. With this number, keys and values contain every possible byte.
 const ROWS: u32 = 20_000;
 
 /// A study that only reads, and compares every answer.
@@ -88,7 +87,7 @@ pub(super) fn stress_tool(lab: &Lab, node: SocketAddr, words: &[&str]) -> String
     arguments.extend(words.iter().map(|word| (*word).to_owned()));
     let node = format!("-node {} -port native={}", node.ip(), node.port());
     arguments.extend(node.split(' ').map(str::to_owned));
-    // The test does not use the Java of the gate, because that Java is set for fast compilation.
+    // In the gate, `JAVA_HOME` names a Java that is set for fast compilation.
     let java = match std::env::var("JAVA_HOME") {
         Ok(home) if !home.is_empty() => format!("{home}/bin/java"),
         _ => "java".to_owned(),
