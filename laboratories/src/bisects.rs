@@ -178,7 +178,6 @@ fn name(build: usize) -> String {
     format!("b{build}")
 }
 
-/// Runs one bisection, and returns its output.
 fn bisect(folder: &Path, study: &Path, builds: &Path, at: usize) -> Result<Value> {
     let [program, data, study, builds, out] = [
         tree::root().join("target/launch/cassay"),

@@ -225,7 +225,6 @@ fn report(
     }
 }
 
-/// Cost of a command of the program.
 struct CommandCost {
     seconds: f64,
     /// CPU time of the command in seconds, which is more meaningful than the elapsed time on a busy

@@ -132,7 +132,6 @@ fn ready(here: &Repository, version: Version) -> Result<Base> {
     Ok(base)
 }
 
-/// A release that has passed all checks.
 struct CheckedRelease {
     clone: Repository,
     commit: String,

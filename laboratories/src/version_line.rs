@@ -218,7 +218,6 @@ fn lock(repository: &Path, jars: &[PathBuf], server: &Path) -> Result<String> {
     Ok(lines.into_iter().map(|(_, line)| line + "\n").collect())
 }
 
-/// Returns the bytes of a file within a jar.
 fn member(jar: &Path, name: &str) -> Result<Vec<u8>> {
     let file = std::fs::File::open(jar).with_context(|| format!("read {}", jar.display()))?;
     let mut archive = zip::ZipArchive::new(file)?;

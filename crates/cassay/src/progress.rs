@@ -45,7 +45,6 @@ const BEAT_EVERY: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
-    /// A full screen shows the run.
     Screen,
     /// A status line shows the run. The line is rewritten for each change.
     Moving,
@@ -70,7 +69,6 @@ struct Shared {
     state: Mutex<RunState>,
     /// True if the painter and the heartbeat must end.
     is_over: AtomicBool,
-    /// True if the user has asked the run to end.
     interrupt: Arc<AtomicBool>,
 }
 

@@ -334,7 +334,6 @@ pub fn batch(
     Ok(())
 }
 
-/// Appends the identifiers of a statement.
 pub(crate) fn append_statement(out: &mut Vec<u8>, statement: StatementId<'_>, version: Version) {
     append_short_bytes(out, statement.id);
     if version >= Version::V5 {

@@ -11,7 +11,6 @@ use std::path::Path;
 use xtask::architecture::Architecture;
 use xtask::process;
 
-/// Program that builds the package.
 const PROGRAM: &str = "rpmbuild";
 
 /// Files that the package lists as licences. rpm installs them even if the user omits documents.

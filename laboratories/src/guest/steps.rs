@@ -20,7 +20,6 @@ pub struct Step {
     pub script: String,
 }
 
-/// Returns a step that runs cassay.
 fn cassay(name: impl Into<String>, words: &str) -> Step {
     Step {
         name: name.into(),

@@ -365,7 +365,6 @@ fn comment(attribute: &Attribute) -> Option<String> {
     }
 }
 
-/// Returns true if a field or type has this serde attribute.
 fn serde_has(attributes: &[Attribute], word: &str) -> bool {
     serde_words(attributes).iter().any(|(name, _)| name == word)
 }

@@ -54,7 +54,6 @@ impl<'ast> Visit<'ast> for Renamed {
     }
 }
 
-/// A statement `let name = value;`.
 struct LetStatement<'a> {
     name: &'a syn::Ident,
     is_typed: bool,

@@ -87,7 +87,6 @@ fn between(builds: Vec<Build>, good: Option<&str>, bad: Option<&str>) -> Result<
     Ok(builds[first..=last].to_vec())
 }
 
-/// Returns true if a study's text has `repeat.blocks`.
 fn says_blocks(study: &Study) -> bool {
     let source = yaml::SourceText {
         name: study.source.clone(),
@@ -136,7 +135,6 @@ fn own(folder: &Path, what: &serde_json::Value) -> Result<()> {
     }
 }
 
-/// Result of a step.
 enum BisectStep {
     /// The metric that was compared, and the effect of the build on this metric.
     Compared(String, Effect),

@@ -54,7 +54,6 @@ fn has_slower(data: &serde_json::Value) -> bool {
     }
 }
 
-/// Returns true if the contender of a comparison was worse than its baseline.
 fn is_worse(comparison: &serde_json::Map<String, serde_json::Value>) -> bool {
     let metric = comparison.get("metric").and_then(|v| v.as_str());
     let ratio = comparison.get("ratio").and_then(serde_json::Value::as_f64);

@@ -11,7 +11,6 @@ use anyhow::Result;
 use cassandra::NodeConfiguration;
 use serde_json::{Value, json};
 
-/// Indentation of the text below a setting's row.
 const INDENT: &str = "      ";
 
 /// Examines the hosts and prints the findings. The exit code does not depend on the findings.
@@ -209,7 +208,6 @@ fn explained(finding: &Finding, columns: usize) -> String {
     }
 }
 
-/// Wraps a text to `columns` columns, and indents each line.
 fn wrapped(text: &str, columns: usize) -> String {
     let room = columns.saturating_sub(INDENT.len()).max(40);
     let mut lines: Vec<String> = Vec::new();

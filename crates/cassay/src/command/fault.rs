@@ -355,7 +355,6 @@ fn listen() -> Result<()> {
     Ok(())
 }
 
-/// Time for which a fault stays active.
 #[derive(Clone, Copy)]
 enum HoldTime {
     /// Time since the injection of the fault, or since the completion of its task.
@@ -448,7 +447,6 @@ fn heal_after(length: Duration, order: Arc<Order>) -> Result<()> {
         .context("start the thread that requests healing")
 }
 
-/// Describes the target of a fault by the names of nodes and hosts.
 fn describe(hit: &Hit, cluster: &Cluster) -> String {
     let hosts = cluster.host_names();
     match hit {

@@ -52,7 +52,6 @@ use study::settings::{Overrides, Registry, Study};
 /// value works.
 const VOLUME_BYTES: u64 = 1 << 30;
 
-/// Returns true if a kept cluster exists.
 fn is_one_kept() -> Result<bool> {
     let all = ::cluster::kept_cluster::status(&dirs()?);
     Ok(all.iter().any(|one| one.keep))

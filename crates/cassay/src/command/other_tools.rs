@@ -119,7 +119,6 @@ fn overrides_of(options: &ImportOptions) -> Overrides {
     }
 }
 
-/// Prints the first operations of each step, as the run would send them.
 fn print_samples(import: &Import, count: u64, common: &Common) {
     let of = |step: &ImportStep| {
         let (program, stage) = (&step.program, step.stage);

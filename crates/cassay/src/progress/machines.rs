@@ -15,9 +15,7 @@ const NAMED: usize = 8;
 /// nodes.
 const CLIENT_FIGURES: usize = 44;
 const HOST_FIGURES: usize = 50;
-/// Maximum width of a name.
 const NAME_MOST: usize = 40;
-/// Number of columns of a client's name in a sentence.
 const NAME_IN_SENTENCE: usize = 18;
 /// Minimum number of lines of a table: a header, one row, and a line with the number of other rows.
 const TABLE_LEAST: usize = 3;
@@ -56,9 +54,7 @@ struct Section<'m, T> {
     word: &'static str,
     all: &'m [T],
     head: Line,
-    /// Formats one row of the table.
     row: &'m dyn Fn(&T) -> Line,
-    /// Formats the row as a sentence.
     sentence: &'m dyn Fn(&T) -> Line,
 }
 

@@ -16,7 +16,6 @@ const NAME_LEAST: usize = 16;
 const LINE_FIGURES: usize = 59;
 /// Number of columns of op/s, p50, p99, errors and verdict in a table, whose header has the units.
 const TABLE_FIGURES: usize = 41;
-/// Indentation of a trial's line.
 const INDENT: &str = "  ";
 
 /// Returns the line for a phase that begins.

@@ -10,7 +10,6 @@ use store::record::{TrialFinding, Verdict};
 
 /// Number of seconds that the curve keeps. A screen cannot show more seconds.
 const COURSE_MAX: usize = 1200;
-/// Number of messages that the display keeps.
 const MESSAGES_MAX: usize = 50;
 
 /// State of a run after the events so far.

@@ -247,7 +247,6 @@ impl Stress {
     }
 }
 
-/// Returns the length of a run, in seconds.
 fn seconds(sample: &Sample) -> f64 {
     let spans = sample.operations.values().filter_map(|timing| timing.span_ns);
     let (from, to) = spans.fold((u64::MAX, 0), |(from, to), span| {

@@ -207,7 +207,6 @@ impl Ycsb {
         }
     }
 
-    /// Writes the single values, if `raw` requests them.
     fn write_raw(&self) {
         let Some(file) = &self.files.raw else { return };
         let kinds = self.kinds.iter().filter(|sum| !sum.points.is_empty());

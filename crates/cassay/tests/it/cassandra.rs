@@ -153,7 +153,6 @@ pub(crate) fn assert_nothing_is_left(lab: &Lab) {
     assert_eq!(folders(lab), Vec::<String>::new(), "folders are left");
 }
 
-/// Returns the only trial in a run's JSON.
 #[track_caller]
 pub(crate) fn only_trial(said: &ProgramOutput) -> Value {
     let findings = said.json();
@@ -260,7 +259,6 @@ fn start_with_stand_in(lab: &Lab, arguments: &[&str]) -> Started {
     Started::new(command)
 }
 
-/// Writes an executable script that replaces a program.
 fn script(lab: &Lab, name: &str, text: &str) {
     use std::os::unix::fs::PermissionsExt;
     let path = lab.write(name, text);

@@ -25,7 +25,6 @@ window: {warmup: 0s, measure: 4s}
 verify: {reads: none, sample: 0}
 ";
 
-/// A study with local nodes in pods.
 const NODES: &str = "\
 study: nodes
 question: What do two nodes in pods do?

@@ -29,7 +29,6 @@ use crate::program::{Lab, Started};
 use serde_json::Value;
 use store::record::JournalEvent;
 
-/// A study with one point on the null target.
 pub(crate) const POINT: &str = "\
 study: point
 question: What does one point say?

@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex};
 use target_spec::NullSpec;
 use zip::write::SimpleFileOptions;
 
-/// The host id of the null target.
 const NULL_ID: &str = "6e756c6c-6e75-4c4c-8e75-6c6c6e756c6c";
 
 const STUDY: &str = "\

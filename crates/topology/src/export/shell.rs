@@ -33,7 +33,6 @@ pub struct Script {
     expanded_bytes: usize,
 }
 
-/// Part of a word.
 enum Piece {
     Text(String),
     Variable {

@@ -51,7 +51,6 @@ impl TestFolders {
         std::fs::write(self.path(&format!("release/{NAME}")), script).unwrap();
     }
 
-    /// Runs the script with this shell. Returns the output of the script, or the error.
     fn run(&self, shell: &[&str], arguments: &[&str]) -> Result<String> {
         let script = self.path(&format!("release/{NAME}"));
         let words = [&shell[1..], &[script.as_str()][..], arguments].concat();

@@ -13,9 +13,7 @@ measure::word_enum! {
         Rule = "rule",
         /// A resource that may limit a load.
         Limit = "resource",
-        /// An exit code of a command.
         Exit = "exit code",
-        /// A kind of fault.
         Fault = "fault",
         /// A key of a study.
         Key = "key",

@@ -10,10 +10,8 @@ use store::record::{rule_names, rule_title};
 /// The page that defines the numbers in reports.
 const NUMBERS: &str = include_str!("../../../../../docs/measurement.md");
 
-/// The page with the vocabulary of the developers.
 const VOCABULARY: &str = include_str!("../../../../../AGENTS.md");
 
-/// The page with the glossary for users.
 const GLOSSARY: &str = include_str!("../../../../../docs/glossary.md");
 
 /// Path of the page in [`NUMBERS`].
@@ -89,7 +87,6 @@ pub(super) fn figures() -> Vec<Meaning> {
     found
 }
 
-/// Returns the words of the glossary and the vocabulary.
 pub(super) fn words() -> Vec<Meaning> {
     let from_there = VOCABULARY.split("## Vocabulary").nth(1).unwrap_or_default();
     let table = from_there.split("\n## ").next().unwrap_or_default();

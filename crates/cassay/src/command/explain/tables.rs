@@ -71,7 +71,6 @@ fn add_object(form: &Value, file: &str, found: &mut Vec<Meaning>) {
     }
 }
 
-/// Returns every built-in kind of fault.
 pub(super) fn faults() -> Vec<Meaning> {
     let of = |kind: &target_spec::fault::FaultKind| {
         let mut meaning = Meaning::new(About::Fault, kind.name.clone(), kind.what.clone());

@@ -72,7 +72,7 @@ fn effective(cluster: &Cluster, key: &str) -> String {
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_node_is_restarted_with_another_configuration_and_proves_it() {
-    // The spec [`batch`] requests trie memtables, so this test needs Cassandra 5.0.
+    // The spec `batch` requests trie memtables, so this test needs Cassandra 5.0.
     if !is_of_line("5.0") {
         return;
     }

@@ -60,7 +60,6 @@ fn settle(cluster: &Cluster, keyspace: &str, table: &str) -> SettleOutcome {
     settled.outcome
 }
 
-/// Overwrites, deletes and adds rows.
 fn spoil(cluster: &Cluster, turn: i32) {
     let mut session = cluster.session().unwrap();
     let mut statements = String::new();

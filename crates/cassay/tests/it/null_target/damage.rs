@@ -10,7 +10,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// A study with two trials of a second each.
 const TWO: &str = "\
 study: two
 question: Is it what it was?
@@ -21,7 +20,6 @@ procedure: {sweep: {threads: [1, 2]}}
 window: {warmup: 0s, measure: 1s}
 ";
 
-/// Returns the files of a folder with their contents.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {

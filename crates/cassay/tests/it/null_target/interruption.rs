@@ -5,7 +5,6 @@ use super::started_measuring;
 use crate::program::{Lab, Started};
 use serde_json::Value;
 
-/// A study with three trials of a second each.
 const LADDER: &str = "\
 study: ladder
 question: Can it be taken up again?

@@ -15,7 +15,6 @@ workload: {recorded: {files: [log], speed: 0.25}}
 /// A full query log of a real node, with 73 operations in half a second.
 const LOG: &[u8] = include_bytes!("../../../../query_log/fixtures/full-query-log.cq4.gz");
 
-/// Returns a lab with the study and a folder with the log.
 fn lab(study: &str) -> Lab {
     let lab = Lab::with(study);
     lay_log(&lab);

@@ -111,7 +111,6 @@ impl ForeignCluster {
         fs::read_to_string(self.machines.home("db1").join("node").join(file)).unwrap_or_default()
     }
 
-    /// Returns how often the node was started.
     fn starts(&self) -> usize {
         self.node("starts").lines().count()
     }

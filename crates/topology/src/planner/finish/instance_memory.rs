@@ -10,7 +10,6 @@ use crate::plan::NodeBytes;
 use crate::planner::Attempt;
 use crate::request::PlacementRequest;
 
-/// Unit for amounts of memory below 1 GiB, in bytes.
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
