@@ -168,7 +168,7 @@ pub struct Device {
     pub kind: DeviceKind,
     /// Name of the device in the OS, such as `eth0` or `nvme0n1`.
     pub name: String,
-    /// OS number of the nearest node. `None` if the machine does not state it.
+    /// OS number of the nearest node. `None` if the number is unknown.
     pub node_os: Option<u32>,
 }
 
@@ -229,8 +229,8 @@ impl Machine {
     }
 
     /// Returns the distance from one node to another. The nodes are identified by index. If the
-    /// machine does not state distances, returns 10 for the same node, 16 within a package and 32
-    /// between packages.
+    /// distances are unknown, returns 10 for the same node, 16 within a package and 32 between
+    /// packages.
     pub fn distance(&self, from: usize, to: usize) -> u32 {
         let stated = self.distances.as_ref().map(|table| table.rows[from][to]);
         match stated {

@@ -1,6 +1,6 @@
 //! Packs the program for Fedora, openSUSE and related distributions with rpmbuild, which is also
-//! available on Debian. If rpmbuild is not installed, this package is omitted, and the output says
-//! so.
+//! available on Debian. If rpmbuild is not installed, this package is omitted, and the output
+//! reports this.
 
 use super::archive::{Contents, Packed};
 use anyhow::{Context, Result};

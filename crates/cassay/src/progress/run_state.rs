@@ -58,7 +58,7 @@ pub struct TrialState {
     pub end: Option<TrialEnd>,
 }
 
-/// How a trial ended, or why it did not run.
+/// End of a trial, or the reason why the trial did not run.
 #[derive(Clone, Debug)]
 pub enum TrialEnd {
     /// The trial finished with these figures.

@@ -150,7 +150,7 @@ pub enum ErrorDetail<'a> {
     WriteTimeout {
         /// Consistency level of the request.
         consistency: u16,
-        /// Number of replicas that acknowledged.
+        /// Number of replicas that acknowledged the write.
         received: i32,
         /// Number of replicas that had to acknowledge the write.
         block_for: i32,
@@ -194,7 +194,7 @@ pub enum ErrorDetail<'a> {
     WriteFailure {
         /// Consistency level of the request.
         consistency: u16,
-        /// Number of replicas that acknowledged.
+        /// Number of replicas that acknowledged the write.
         received: i32,
         /// Number of replicas that had to acknowledge the write.
         block_for: i32,
@@ -207,7 +207,7 @@ pub enum ErrorDetail<'a> {
     CasWriteUnknown {
         /// Consistency level of the request.
         consistency: u16,
-        /// Number of replicas that acknowledged.
+        /// Number of replicas that acknowledged the transaction.
         received: i32,
         /// Number of replicas that had to acknowledge the transaction.
         block_for: i32,

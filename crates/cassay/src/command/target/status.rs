@@ -13,7 +13,8 @@ use std::path::PathBuf;
 pub struct ClusterStatus {
     /// Id of the cluster, or the contact point of an attached cluster.
     id: String,
-    /// True if the cluster outlives its command. Always true for an attached cluster.
+    /// True if the cluster keeps running after its command ends. Always true for an attached
+    /// cluster.
     keep: bool,
     /// Folder of a local cluster on this machine.
     folder: Option<PathBuf>,

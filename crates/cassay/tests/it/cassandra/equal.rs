@@ -1,5 +1,6 @@
-//! Audits studies of two variants: how often cassay reports a difference between equal variants on
-//! a real node, whether it favours one variant, and whether it finds a planted difference.
+//! Audits studies of two variants. With equal variants on a real node, an audit counts the reported
+//! differences, and checks that cassay favours no variant. With a planted difference, an audit
+//! checks that cassay finds the difference.
 
 use super::KeptClusterGuard;
 use crate::program::{Lab, command};
