@@ -147,7 +147,8 @@ impl Modules {
         None
     }
 
-    /// Returns the glob import by which a module gets a name. Returns `None` if there is none.
+    /// Returns the glob import through which a module has a name. Returns `None` if no glob import
+    /// provides the name.
     fn passed_on<'a>(&self, module: &'a Module, name: &str) -> Option<&'a (String, Vec<String>)> {
         let has = |from: &[String]| {
             let known = self.files.get(&from.join("::"));

@@ -1,4 +1,4 @@
-//! Writes the files of runs that would take days to measure. The store's own writers write these
+//! Writes the files of runs that would take days to measure. The writers of the store write these
 //! files, so they are like the files of a real run. `cargo xtask long` measures the program on
 //! them.
 //!

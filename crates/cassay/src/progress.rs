@@ -1,7 +1,7 @@
 //! Shows the progress of a run: a full screen or a status line on a terminal, plain lines
 //! elsewhere.
 //!
-//! The run's own thread only records events. A separate thread paints the screen a few times a
+//! The thread of the run only records events. A separate thread paints the screen a few times a
 //! second, so that a slow terminal cannot delay a run.
 
 mod braille_curve;

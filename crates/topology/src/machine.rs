@@ -65,7 +65,8 @@ pub struct Die {
 pub struct Node {
     /// OS number of the node, such as 7 for `node7`.
     pub os: u32,
-    /// Indices of the node's cores, ascending. The list is empty for a node that has only memory.
+    /// Indices of the node's cores, in ascending order. The list is empty for a node that has only
+    /// memory.
     pub cores: Vec<usize>,
     /// Indices of the packages of the node's cores. If the firmware hides NUMA, the list has
     /// several packages.
@@ -103,8 +104,8 @@ pub struct L3 {
     /// True if the cache exists. If the source does not state an L3, the cores of one NUMA node in
     /// one package form a group that replaces it.
     pub is_real: bool,
-    /// Indices of the cores that share the cache, ascending. The cores may be in several nodes if
-    /// sub-NUMA clusters share one L3.
+    /// Indices of the cores that share the cache, in ascending order. The cores may be in several
+    /// nodes if sub-NUMA clusters share one L3.
     pub cores: Vec<usize>,
 }
 
@@ -161,7 +162,7 @@ pub struct Distances {
     pub rows: Vec<Vec<u32>>,
 }
 
-/// A device, and the node to which it is close.
+/// A device with its nearest node.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Device {
     /// Kind of device.

@@ -16,8 +16,7 @@ const TESTS: [Test; 2] = [
     Test {
         package: "agent",
         target: &["--test", "it"],
-        // The tests run one at a time, because the emulated CPUs take turns on one CPU of this
-        // machine.
+        // The tests run one at a time, because all emulated CPUs share one CPU of this machine.
         arguments: &["confine::", "nodes::", "--test-threads", "1", "--nocapture"],
     },
 ];

@@ -191,7 +191,7 @@ fn on_kept(lab: &Lab, seen: &Seen, kind: &ListedFault) -> Result<String> {
     ))
 }
 
-/// Kills the command or the agents of a study in the middle of a fault.
+/// Kills the command, the agents or the guards of a study in the middle of a fault.
 fn in_a_study(kind: &ListedFault, victim: Victim) -> Result<String> {
     let lab = Lab::make(&STUDY.replace("FAULT", &kind.item()))?;
     let mut study = lab.start()?;

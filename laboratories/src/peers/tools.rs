@@ -53,7 +53,7 @@ pub struct Run {
     pub server_lag_us: Option<[f64; 2]>,
 }
 
-/// Figures that a tool reports about its own run.
+/// Figures that a tool reports about its run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Reported {
     ops_per_s: f64,

@@ -66,7 +66,7 @@ pub fn sentences(tree: &Tree) -> Vec<Violation> {
 /// First words of a comment that leave its subject open.
 const OPENINGS: [&str; 3] = ["What ", "Whether ", "Who "];
 
-/// Words that stand for an actor or a number which the comment does not name.
+/// Words that replace an actor or a number that the comment does not name.
 const UNNAMED: [&str; 7] = [
     "; none", "nobody", "somebody", "whoever", " whom ", " of ours", "so many",
 ];

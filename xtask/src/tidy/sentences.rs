@@ -6,7 +6,7 @@ use super::Violation;
 use crate::tree::Tree;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-/// Words that stand for an actor or a number without naming it.
+/// Words that replace the name of an actor or a number.
 const UNNAMED: [&str; 6] = [
     "nobody", "somebody", "whoever", "whom", "of ours", "so many",
 ];

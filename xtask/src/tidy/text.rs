@@ -28,8 +28,8 @@ const LARGE_FILES: [(&str, &str); 2] = [
     ),
 ];
 
-/// Markers of unfinished work, and forbidden names. They are split, so that this file passes its
-/// own rule.
+/// Markers of unfinished work, and forbidden names. They are split, so that this file passes the
+/// rule.
 const LEFTOVER_WORDS: [&str; 3] = [
     concat!("TO", "DO"),
     concat!("FIX", "ME"),

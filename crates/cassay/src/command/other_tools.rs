@@ -159,8 +159,8 @@ fn both(before: &ImportOptions, among: ImportOptions) -> ImportOptions {
     }
 }
 
-/// Separates cassay's options from the words for the tool. If cassay knows an option with two
-/// dashes, the option belongs to cassay.
+/// Separates cassay's options from the words for the tool. An option with two dashes belongs to
+/// cassay if cassay has an option of this name.
 fn options(tool: Tool, words: &[String]) -> Result<(ImportOptionsOnly, Vec<String>), clap::Error> {
     let (mut ours, mut theirs) = (vec![tool.name().to_owned()], Vec::new());
     let command = ImportOptionsOnly::command();

@@ -261,7 +261,7 @@ fn series_of(sums: &[Sum]) -> Vec<Series> {
     for sum in sums.iter().filter(|sum| sum.ok + sum.errors > 0) {
         let name = sum.name.strip_prefix(PART).unwrap_or(&sum.name).to_uppercase();
         // Only reads by key can miss a row. Rows that the read of a read-modify-write missed are
-        // counted under the whole operation.
+        // counted under the read-modify-write.
         let whole = sums.iter().find(|kind| kind.name.to_uppercase() == WHOLE);
         let missing = match sum.name.as_str() {
             "read" => sum.missing,
@@ -269,7 +269,7 @@ fn series_of(sums: &[Sum]) -> Vec<Series> {
             _ => 0,
         };
         let found = sum.ok.saturating_sub(missing);
-        // YCSB prints no return code for a whole read-modify-write.
+        // YCSB prints no return code for a read-modify-write.
         let returns = if name == WHOLE {
             [0, 0, 0]
         } else {

@@ -62,8 +62,8 @@ pub(crate) fn rule<'a>(trial: &'a Value, id: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("{id} was not judged: {trial:#}"))
 }
 
-/// Checks that the server's own counts match exactly. The counts must match, because nothing is
-/// lost on loopback.
+/// Checks that the counts of the server and of the client match exactly. The counts must match,
+/// because nothing is lost on loopback.
 #[track_caller]
 fn assert_counts_agree(trial: &Value) {
     let server = &trial["server"];

@@ -237,8 +237,8 @@ fn a_server_that_cannot_prove_itself_gets_nothing() {
     assert_eq!(server.counts().requests(), 0);
 }
 
-/// Tests the whole path. A study names the files. The session and the load of two clients present
-/// the certificate. The report does not contain the key.
+/// Tests the program with a study that names the files. The session and the load of two clients
+/// present the certificate. The report does not contain the key.
 #[test]
 fn all_clients_show_a_certificate_to_a_server_that_wants_one() {
     let server = null(NullSpec::default());

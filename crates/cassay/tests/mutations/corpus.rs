@@ -1,5 +1,5 @@
-//! The inputs to mutate, with the reader of each kind of input. Each reader is the program's own
-//! reader.
+//! The inputs to mutate, with the reader of each kind of input. The program itself uses the same
+//! readers.
 
 mod frames;
 

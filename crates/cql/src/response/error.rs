@@ -46,7 +46,7 @@ pub enum ErrorCode {
     ConfigError,
     /// The keyspace or table already exists.
     AlreadyExists,
-    /// The node does not know the prepared statement, or has forgotten it.
+    /// The node has not prepared the statement, or has removed it from its cache.
     Unprepared,
     /// A code that version 4 does not define.
     Other(i32),
@@ -219,7 +219,7 @@ pub enum ErrorDetail<'a> {
         /// Name of the table. It is empty if the error is about the keyspace itself.
         table: &'a str,
     },
-    /// The server does not know the prepared statement.
+    /// The prepared statement is not in the server's cache.
     Unprepared {
         /// Id of the statement.
         id: &'a [u8],

@@ -1,5 +1,5 @@
 //! Subjects of `cassay new compare`. Each subject has the targets that support it, and the default
-//! values, names and settings of the two sides.
+//! values, names and settings of the two sides, which are the variants of the study.
 
 use super::template_target::TargetChoice;
 use anyhow::{Result, bail};

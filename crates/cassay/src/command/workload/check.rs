@@ -133,7 +133,7 @@ fn text(program: &Arc<Program>) -> String {
 }
 
 /// Returns the kind of a statement. Statements that exist only in the load stage have the kind
-/// `load`. The load stage runs several statements in sequence for each row, and has its own copies
+/// `load`. The load stage runs several statements in sequence for each row, and has separate copies
 /// of these statements.
 fn kind(program: &Arc<Program>, number: usize) -> &str {
     let first = usize::from(program.generator(Stage::Load).begin(0).statement);

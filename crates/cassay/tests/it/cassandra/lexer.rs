@@ -81,9 +81,9 @@ fn text(number: u64) -> String {
     made
 }
 
-/// Returns the answers of a release's own lexer, one for each text. An answer contains the
-/// positions of all characters that belong to tokens, in UTF-16 units. An answer is `None` if the
-/// lexer refuses the text.
+/// Returns the answers of a release's lexer, one for each text. An answer contains the positions of
+/// all characters that belong to tokens, in UTF-16 units. An answer is `None` if the lexer refuses
+/// the text.
 fn cut_by_server(release: &Release, texts: &[String]) -> Vec<Option<Vec<usize>>> {
     let cache = dirs_with(std::path::Path::new("unused")).cache;
     let said = answered(&cache, release, "Tokens.java", texts);

@@ -274,7 +274,7 @@ fn a_foreign_cluster_is_unchanged_after_a_killed_restore(lab: &Lab, ours: &Clust
     run.kill();
     wait_until("they are on", is_on);
     wait_until("no snapshot is left", || snapshots().is_empty());
-    // The resumed run loads the data again, and removes its own snapshot.
+    // The resumed run loads the data again, and removes the snapshot that it takes.
     let mut command = lab.command(&["resume", "latest", allow, "--trust", "--json"]);
     command.env("CASSAY_SHARED_MACHINE", "1");
     let resumed = ProgramOutput::from_output(command.output().unwrap());

@@ -1,4 +1,4 @@
-//! Compares the shown state and ownership of nodes with the server's own figures.
+//! Compares the shown state and ownership of nodes with the figures of the server.
 
 use super::{KeptClusterGuard, agent, authentication, dirs, small};
 use crate::program::{HANG_LIMIT, Lab, is_of_line, wait_until};

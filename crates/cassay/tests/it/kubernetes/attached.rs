@@ -167,7 +167,7 @@ fn pods_that_are_taken_away_come_back_and_are_followed() {
     assert!(seen[0].contains(by), "{seen:?}");
 }
 
-/// The load continues, and the next trial knows the node's new address.
+/// The load continues, and the next trial uses the node's new address.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn a_pod_that_somebody_else_deletes_is_followed() {

@@ -36,7 +36,7 @@ fn texts(arguments: &[String]) -> Vec<&str> {
 }
 
 /// The number of operations that are due in a window follows from the schedule. The window begins a
-/// second after the load. For Poisson arrivals, each worker has its own times.
+/// second after the load. For Poisson arrivals, each worker has a separate schedule.
 #[test]
 fn clients_over_ssh_do_what_one_client_with_their_workers_does() {
     if let Some(why) = missing() {

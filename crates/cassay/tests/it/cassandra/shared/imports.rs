@@ -258,7 +258,7 @@ fn easy_stress_reads_what_it_has_populated() {
     let line = "easy run KeyValue -n 200 -t 2 --rate 200 -p 99 --pg sequence --populate 100 \
                 --drop --compaction lcs,160,10 --compression {'class':'LZ4Compressor'} --cl ONE";
     let words: Vec<&str> = line.split_whitespace().collect();
-    // The statement names no keyspace, so it applies to the tool's own keyspace.
+    // The statement names no keyspace, so it applies to the default keyspace of the tool.
     let more = ["--cql", "ALTER TABLE keyvalue WITH comment = 'x'"];
     let trials = trials(lab, node, &[&words[..], &more].concat());
     let names: Vec<&str> = trials.iter().filter_map(|t| t["variant"].as_str()).collect();
@@ -353,7 +353,7 @@ fn checked(lab: &Lab, node: SocketAddr, is_there: bool) {
     // One of the seven operations has two statements, so the file has eight statements.
     assert_eq!(prepared["statements"], 8, "{prepared}");
     // Only a server can give these answers. They contain the position of the mistake, and the
-    // server's own words.
+    // message of the server.
     let filtered = "  by_total: SELECT id FROM orders WHERE total = :total\n  empty_cart:";
     check("  empty_cart:", filtered, 2).says(&[
         "checked.yaml:75:13",

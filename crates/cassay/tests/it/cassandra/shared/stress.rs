@@ -63,7 +63,7 @@ fn unpacked() -> PathBuf {
     folder
 }
 
-/// Runs cassandra-stress. The tool's own script requires Java 8, so the test starts Java itself
+/// Runs cassandra-stress. The script of the tool requires Java 8, so the test starts Java itself
 /// with the options of the script.
 pub(super) fn stress_tool(lab: &Lab, node: SocketAddr, words: &[&str]) -> String {
     let folder = distribution();
