@@ -126,7 +126,6 @@ fn say_what_is_left_out(options: &Options) {
     }
 }
 
-/// Builds the programs and packs them, with their installers.
 fn make(
     build: &Build,
     architectures: &[Architecture],

@@ -188,7 +188,6 @@ pub fn run(options: &Options) -> Result<()> {
     std::fs::write(&path, document).with_context(|| format!("write {}", path.display()))
 }
 
-/// Runs all rounds against one server.
 fn measure(
     place: PeerServer,
     options: &Options,

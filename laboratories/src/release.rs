@@ -179,7 +179,6 @@ fn make(
     })
 }
 
-/// Writes the version and the date into the files of a clone.
 fn write_version(clone: &Repository, version: Version, date: &str) -> Result<()> {
     let change = |name: &str, changed: &dyn Fn(&str) -> Result<String, String>| -> Result<()> {
         let path = clone.folder.join(name);

@@ -18,7 +18,6 @@ pub struct Options {
     release: String,
 }
 
-/// Placeholder for the version in the pom.
 const POM_VERSION: &str = "VERSION-OF-CASSANDRA";
 
 /// Interface by which Cassandra reads its guardrails.

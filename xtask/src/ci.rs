@@ -194,7 +194,6 @@ fn tests(stored: &Times, without_cassandra: bool) -> Result<(Result<()>, Seconds
 /// Names of tests, with their durations in seconds.
 type Seconds = Vec<(String, f64)>;
 
-/// Failed tests, and the durations of all tests.
 type Ran = (Failed, Seconds);
 
 /// Runs the tests of all programs, except those that are `#[ignore]`d.

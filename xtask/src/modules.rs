@@ -16,7 +16,6 @@ pub struct Modules {
     files: BTreeMap<String, Module>,
 }
 
-/// A file of the crate.
 #[derive(Default)]
 struct Module {
     path: String,
@@ -26,7 +25,6 @@ struct Module {
     imported: Vec<(String, Vec<String>)>,
     /// Paths that the file uses, each from the root of the crate.
     named: BTreeSet<Vec<String>>,
-    /// Modules that exist only in tests.
     tests: BTreeSet<String>,
 }
 
@@ -161,7 +159,6 @@ impl Modules {
     }
 }
 
-/// Returns the module of a file, from its path below `src/`.
 fn module_path(inner: &str) -> Vec<String> {
     let inner = inner.trim_end_matches(".rs");
     let parts: Vec<String> = inner.split('/').map(str::to_owned).collect();
@@ -179,7 +176,6 @@ fn joined(place: &str, name: &str) -> String {
     }
 }
 
-/// Returns the number of lines of a file, without the tests at its end.
 fn lines_without_tests(text: &str) -> usize {
     let lines: Vec<&str> = text.lines().collect();
     let ends = lines.windows(2).position(|two| {

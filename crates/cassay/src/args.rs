@@ -882,7 +882,6 @@ fn setting(text: &str) -> Result<(String, serde_json::Value), String> {
     Ok((key.to_owned(), value))
 }
 
-/// Parses a number of cores above 0.
 fn cores(text: &str) -> Result<f64, String> {
     let cores = study::units::parse_number(text)?;
     if cores > 0.0 {
@@ -938,14 +937,12 @@ pub struct TagArgs {
     pub remove: bool,
 }
 
-/// Checks that the text has the form `target.PATH=VALUE`.
 fn target_setting(text: &str) -> Result<String, String> {
     let is_one = text.starts_with("target.") && text.contains('=');
     let found = is_one.then(|| text.to_owned());
     found.ok_or_else(|| "write target.PATH=VALUE".to_owned())
 }
 
-/// Parses `attach:HOST[:PORT]` into the contact point.
 fn contact_point(text: &str) -> Result<String, String> {
     match text.strip_prefix("attach:") {
         Some(point) if !point.is_empty() => match point.parse::<ContactPoint>() {

@@ -19,9 +19,7 @@ const OLDEST_VERSION: u8 = 3;
 /// Bit of the version byte that marks a response.
 pub const RESPONSE_BIT: u8 = 0x80;
 
-/// Offset of the stream id within a header.
 pub(crate) const STREAM_OFFSET: usize = 2;
-/// Offset of the body length within a header.
 pub(crate) const LENGTH_OFFSET: usize = 5;
 
 /// Kinds of messages.

@@ -46,7 +46,6 @@ pub struct StatementId<'a> {
 }
 
 impl<'a> StatementId<'a> {
-    /// Reads the identifiers from a server's answer to PREPARE.
     pub(crate) fn read(reader: &mut Reader<'a>, version: Version) -> Result<Self, ParseError> {
         Ok(StatementId {
             id: reader.short_bytes("statement id")?,

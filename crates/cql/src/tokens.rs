@@ -292,7 +292,6 @@ impl Iterator for Pieces<'_> {
     }
 }
 
-/// Returns true for the four characters that CQL treats as blanks.
 fn is_white(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r')
 }

@@ -66,7 +66,6 @@ impl ParseError {
 
 pub(crate) type Result<T> = std::result::Result<T, ParseError>;
 
-/// A cursor over bytes that another program has sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],

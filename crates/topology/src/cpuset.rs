@@ -121,7 +121,6 @@ impl CpuSet {
         is_new
     }
 
-    /// Adds all numbers from `first` to `last`.
     fn insert_range(&mut self, first: u32, last: u32) {
         let (low, high) = (first as usize / 64, last as usize / 64);
         if self.words.len() <= high {

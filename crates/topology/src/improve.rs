@@ -101,7 +101,6 @@ pub(crate) fn improve(
     }
 }
 
-/// Position of a cell: its instance, and its index in the instance.
 #[derive(Clone, Copy)]
 struct CellPlace {
     instance: usize,

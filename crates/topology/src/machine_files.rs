@@ -283,7 +283,6 @@ fn entry_name(path: &[u8], place: &str) -> Result<String, ReadError> {
     Ok(name)
 }
 
-/// Refuses a path that is longer than [`NAME_BYTES_MAX`].
 fn within_path(path: &[u8], place: &str) -> Result<(), ReadError> {
     if path.len() <= NAME_BYTES_MAX {
         return Ok(());

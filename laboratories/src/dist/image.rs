@@ -82,7 +82,6 @@ pub fn build(
     Ok((name, archive::plain(&files, ".", epoch_s)?))
 }
 
-/// Adds a blob to the files, and returns its descriptor.
 fn blob(files: &mut Contents, kind: &str, bytes: Vec<u8>) -> Value {
     let refers = json!({
         "mediaType": format!("application/vnd.oci.image.{kind}"),

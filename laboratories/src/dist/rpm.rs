@@ -101,7 +101,6 @@ fn placed(contents: &Contents) -> Result<Contents> {
     Ok(placed)
 }
 
-/// Returns the spec file for rpmbuild.
 fn spec(placed: &Contents, number: &str) -> String {
     let mut text = format!(
         "Name: cassay\nVersion: {number}\nRelease: 1\nSummary: {}\nLicense: Apache-2.0\n\

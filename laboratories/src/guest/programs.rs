@@ -21,7 +21,6 @@ const TESTS: [Test; 2] = [
     },
 ];
 
-/// A test program of a crate.
 struct Test {
     package: &'static str,
     /// Target of the test program, in cargo's notation: `--lib`, or `--test NAME`.

@@ -42,7 +42,6 @@ const SETTING: (&str, &str) = ("hinted_handoff_throttle", "2048KiB");
 /// switch between them.
 const HOSTS: usize = 4;
 
-/// A kind of fault, as listed by `fault list`.
 struct ListedFault {
     kind: String,
     /// Kind of object that the fault affects, such as a node, a host or several hosts.
@@ -103,7 +102,6 @@ fn on_a_kept_cluster(only: &[String]) -> Result<Vec<ListedFault>> {
     Ok(kinds)
 }
 
-/// Returns the kinds of faults that the kept cluster supports.
 fn kinds(lab: &Lab, only: &[String]) -> Result<Vec<ListedFault>> {
     let listed = called(lab, &["fault", "list", "--json"])?;
     let listed: serde_json::Value = serde_json::from_str(&listed).context("read the kinds")?;
@@ -307,7 +305,6 @@ impl ListedFault {
         item + "}"
     }
 
-    /// Returns the fault as arguments of a command.
     fn arguments(&self) -> Vec<String> {
         let mut words = vec!["fault".to_owned(), "run".to_owned(), self.kind.clone()];
         let place = match self.breaks.as_str() {

@@ -348,7 +348,6 @@ fn bridge() -> serde_json::Value {
     })
 }
 
-/// Returns the configuration of containerd.
 fn containerd() -> String {
     // The OOM score is restricted, because runc fails if it does not have the permission to lower
     // the score.

@@ -218,7 +218,6 @@ impl Drop for Client {
     }
 }
 
-/// Processor time that a client had used at a certain time.
 #[derive(Clone, Copy, Debug)]
 struct Cpu {
     at: Instant,

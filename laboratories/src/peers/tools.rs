@@ -244,7 +244,6 @@ fn cassay(text: &str, address: SocketAddr, places: &Places) -> Result<(String, V
     Ok((built("cassay"), arguments.map(str::to_owned).to_vec()))
 }
 
-/// Returns the contents of the only findings.json below the results folder.
 fn read_findings(places: &Places) -> Result<String> {
     let mut folders = vec![places.scratch.join("results")];
     while let Some(folder) = folders.pop() {

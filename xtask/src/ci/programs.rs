@@ -30,7 +30,6 @@ pub fn built() -> Result<Vec<Program>> {
     Ok(programs)
 }
 
-/// Returns the test programs that cargo's JSON output names.
 fn parsed(said: &str) -> Vec<Program> {
     let program = |line: &str| -> Option<Program> {
         let unit: Value = serde_json::from_str(line).ok()?;

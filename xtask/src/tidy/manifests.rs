@@ -77,7 +77,6 @@ fn places(name: &str) -> (String, [String; 2]) {
     (format!("{folder}/Cargo.toml"), roots)
 }
 
-/// Returns the names in a table of dependencies in the manifest.
 fn dependencies_of(manifest: &toml::Table, key: &str) -> BTreeSet<String> {
     let table = manifest.get(key).and_then(toml::Value::as_table);
     table.into_iter().flat_map(|table| table.keys().cloned()).collect()

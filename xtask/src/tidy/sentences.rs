@@ -28,7 +28,6 @@ const COMPARISON_WORDS: [&str; 13] = [
     "slower",
 ];
 
-/// Maximum number of words of a sentence.
 const WORDS_MAX: usize = 30;
 
 /// Maximum number of words of a label, such as "What you see". A label may begin with "What".
@@ -96,7 +95,6 @@ fn broken_rule(sentence: &str) -> Option<String> {
     }
 }
 
-/// Replaces each code span by one word.
 fn without_code(text: &str) -> String {
     let parts = text.split('`').enumerate();
     parts.map(|(index, part)| if index % 2 == 1 { "code" } else { part }).collect()
@@ -158,7 +156,6 @@ fn split(text: &str) -> Vec<String> {
     sentences
 }
 
-/// Appends all descriptions of a schema to `texts`.
 fn descriptions(value: &serde_json::Value, texts: &mut Vec<String>) {
     match value {
         serde_json::Value::Object(map) => {

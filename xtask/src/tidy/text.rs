@@ -251,7 +251,6 @@ pub(super) struct Document {
     headings: Vec<String>,
     /// Code spans and code blocks, each with its line.
     codes: Vec<(usize, String)>,
-    /// Code spans, each with its line.
     pub(super) spans: Vec<(usize, String)>,
 }
 

@@ -283,7 +283,6 @@ impl Bisection<'_> {
         }
     }
 
-    /// Returns the metric and the effect that a run found for a build.
     fn effect_of(&self, run: &Run, name: &str) -> Result<(String, Effect)> {
         let comparisons = run.findings.iter().flat_map(|findings| &findings.comparisons);
         let mut of_build = comparisons
@@ -308,7 +307,6 @@ impl Bisection<'_> {
         Ok((found.metric.clone(), effect))
     }
 
-    /// Prints the result of the bisection for the compared metric.
     fn end(&self, end: Next, metric: &str, seen: &[SeenBuild]) -> Exit {
         let name = |build: usize| self.builds[build].name.as_str();
         let good = name(0);
@@ -378,7 +376,6 @@ impl Bisection<'_> {
         exit
     }
 
-    /// Prints the result as JSON.
     fn tell(&self, end: Next, words: EndWords, metric: &str, seen: &[SeenBuild]) {
         let EndWords { kind, words } = words;
         let name = |build: usize| self.builds[build].name.as_str();

@@ -73,7 +73,6 @@ fn examine_cluster(cluster: &Cluster) -> Result<Vec<HostExamination>> {
     examine_told(cluster, &told.nodes)
 }
 
-/// Examines the hosts of a cluster. `told` contains the configurations that the nodes report.
 fn examine_told(cluster: &Cluster, told: &[NodeConfiguration]) -> Result<Vec<HostExamination>> {
     let hosts = cluster.host_settings(&::doctor::question())?;
     ::doctor::examine_cluster(cluster.nodes(), hosts.as_deref(), told)

@@ -54,7 +54,6 @@ pub fn run(args: &ExplainArgs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Returns all meanings, grouped by kind.
 fn all() -> Result<Vec<Meaning>> {
     let mut all = pages::rules();
     all.extend(pages::limits());

@@ -55,7 +55,6 @@ fn open(name: &ClusterName, dirs: &Dirs) -> Result<Cluster> {
     kept_cluster::open(dirs, name.cluster.as_deref(), say)
 }
 
-/// Opens the cluster in which to inject faults, which is a kept or an attached cluster.
 fn open_target(args: &BrokenArgs) -> Result<Cluster> {
     let Some(target) = &args.target else {
         args.way_in.nothing()?;
@@ -363,7 +362,6 @@ enum HoldTime {
     AfterSeen(Duration),
 }
 
-/// Injects one fault, and prints the progress of the fault.
 fn one(
     kind: &FaultKind,
     hit: &Hit,
@@ -457,7 +455,6 @@ fn describe(hit: &Hit, cluster: &Cluster) -> String {
     }
 }
 
-/// Prints the results of all faults, and returns the exit code.
 fn finish(done: &[FaultRun], common: &Common) -> Result<Exit> {
     if common.json {
         terminal::json(&done.iter().map(to_json).collect());

@@ -109,7 +109,6 @@ struct Files {
     has_recordings: bool,
 }
 
-/// Returns the study and the files that it names.
 fn files(args: &InsideArgs) -> Result<Files, StudyError> {
     let mut overrides = Overrides::default();
     // This code does not check trust, because the run in the pod checks it.

@@ -57,7 +57,6 @@ fn is_one_kept() -> Result<bool> {
     Ok(all.iter().any(|one| one.keep))
 }
 
-/// Connects to the agents of all machines by ssh. Fails if one of the machines cannot be reached.
 fn over_ssh(args: &SshArgs, names: &[String]) -> Result<Vec<host::Agent>> {
     let wanted = names.iter().map(|name| args.destination(name)).collect::<Result<Vec<_>>>()?;
     Ok(host::Agent::to_all(&wanted)?)

@@ -130,7 +130,6 @@ fn list(common: &Common) {
     terminal::say("next: cassay new peak");
 }
 
-/// Returns the answers on the command line.
 fn set(template: &Template, set: &[String]) -> Result<Answers> {
     let mut answers = Answers::new();
     for one in set {

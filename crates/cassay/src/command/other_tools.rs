@@ -336,7 +336,6 @@ fn study_text(
     )
 }
 
-/// Returns the number of workers of a run: the number that the user set, or a study's default.
 fn workers(set: &[String]) -> u32 {
     let said = set
         .iter()

@@ -132,7 +132,6 @@ pub fn resume(args: &ResumeArgs, common: &Common) -> Result<Exit> {
     })
 }
 
-/// Data for the steps at the end of a run: report, output and exit code.
 struct End<'a> {
     common: &'a Common,
     voice: Voice<'a>,
@@ -221,7 +220,6 @@ fn shared_machine() -> bool {
 }
 
 impl End<'_> {
-    /// Writes the report, prints the answer, and returns the exit code.
     fn finish(&self, outcome: &RunEnd) -> Result<Exit> {
         let path = &outcome.path;
         let Some(findings) = &outcome.findings else {

@@ -122,7 +122,6 @@ fn list(common: &Common) {
     terminal::say("next: cassay studies copy first-look");
 }
 
-/// Returns the path of a file below the destination folder.
 fn written_as(one: &ShippedFile) -> PathBuf {
     one.file.path().to_owned()
 }
@@ -135,7 +134,6 @@ fn copy(args: &CopyArgs, common: &Common) -> Result<()> {
 
 struct CopiedFiles {
     kind: StudyFileKind,
-    /// Path of the study or workload itself.
     path: PathBuf,
     /// Paths of the study or workload itself, and of the files that it names.
     files: Vec<PathBuf>,
@@ -197,7 +195,6 @@ fn tell(copied: &CopiedFiles, common: &Common) {
     terminal::say(&format!("next: {}", next.join("\n      ")));
 }
 
-/// Refuses to overwrite a file with other content.
 fn refuse_other(path: &Path, contents: &[u8]) -> Result<()> {
     match foreign::read(FileKind::Study, path) {
         Ok(there) if there == contents => Ok(()),

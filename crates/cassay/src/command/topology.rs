@@ -172,13 +172,11 @@ fn plan(args: &PlacementArgs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Formats numbers as a list in the kernel's form.
 fn list(numbers: &[u32]) -> String {
     let set: ::topology::CpuSet = numbers.iter().copied().collect();
     set.to_string()
 }
 
-/// Formats the topology that a guest sees under each rule.
 fn guests(plan: &Plan) -> String {
     let is_of = |profile| {
         if plan.wish.profile == profile {

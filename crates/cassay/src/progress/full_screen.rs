@@ -25,7 +25,6 @@ const WIDE: usize = 140;
 const ROOMY: usize = 80;
 /// Minimum height for empty lines between the sections, and for the line about CPUs.
 const AIRY: usize = 20;
-/// Maximum number of lines for faults.
 const FAULTS_MAX: usize = 4;
 /// Number of future trials that remain visible while the screen already omits earlier trials.
 const FUTURE_TRIALS_MAX: usize = 2;
@@ -316,7 +315,6 @@ fn row(figures: &FigureColumns, trial: &TrialState, is_current: bool, columns: u
     }
 }
 
-/// Returns the newest messages, one per line.
 fn messages(state: &RunState, columns: usize, rows: usize) -> Vec<Line> {
     let first = state.messages.len().saturating_sub(rows);
     let said = state.messages.iter().skip(first);

@@ -49,7 +49,6 @@ pub fn machines(state: &RunState, columns: usize, rows: usize) -> Vec<Line> {
     lines
 }
 
-/// The machines of one kind, and the functions that format them.
 struct Section<'m, T> {
     word: &'static str,
     all: &'m [T],

@@ -6,7 +6,6 @@
 use super::escape::shown;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Marks the position at which a text was cut.
 const CUT: &str = "…";
 
 /// Style of a part of a text. The words of the text always express the same meaning as the colour.

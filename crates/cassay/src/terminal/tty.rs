@@ -35,7 +35,6 @@ pub fn has_colour() -> bool {
     has_reader() && wants_colour()
 }
 
-/// Returns true if the user and the kind of terminal allow colours.
 pub(super) fn wants_colour() -> bool {
     !is_dumb() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

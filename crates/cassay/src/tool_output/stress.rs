@@ -25,12 +25,10 @@ pub struct Stress {
     is_fixed: bool,
     limit: StepLimit,
     warmup: u64,
-    /// Number of threads of each run.
     threads: Vec<u32>,
     is_ladder: bool,
     runs: Vec<(u32, Sample)>,
     lines: Lines,
-    /// True if the results are printed after each run.
     has_summary: bool,
     /// Settings that the tool lists before the first run.
     settings: String,

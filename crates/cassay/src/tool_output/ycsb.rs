@@ -14,9 +14,7 @@ use store::hlog::HlogWriter;
 /// Prefix of the kinds of operations that are part of a read-modify-write. YCSB counts these parts
 /// as reads and updates.
 const PART: &str = "rmw-";
-/// Name of the series of whole read-modify-writes.
 const WHOLE: &str = "READ-MODIFY-WRITE";
-/// YCSB's default percentiles.
 const PERCENTILES: &str = "50,95,99";
 
 #[derive(Clone, Debug, Default)]
@@ -255,7 +253,6 @@ impl Ycsb {
     }
 }
 
-/// Returns the series of the kinds of operations, with YCSB's names.
 fn series_of(sums: &[Sum]) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for sum in sums.iter().filter(|sum| sum.ok + sum.errors > 0) {
@@ -305,7 +302,6 @@ struct OperationTimes<'a> {
     latency: &'a Histogram,
 }
 
-/// Adds operations to the series with this name.
 fn add(all: &mut Vec<Series>, name: &str, returns: [u64; 3], times: OperationTimes<'_>) {
     let at = all.iter().position(|series| series.name == name).unwrap_or_else(|| {
         all.push(Series {

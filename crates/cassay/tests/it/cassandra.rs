@@ -138,7 +138,6 @@ fn jvms(lab: &Lab) -> Vec<i32> {
     pids.filter(is_ours).collect()
 }
 
-/// Returns the names of the lab's cluster folders.
 fn folders(lab: &Lab) -> Vec<String> {
     let entries = std::fs::read_dir(lab.clusters()).into_iter().flatten();
     let name = |entry: std::io::Result<std::fs::DirEntry>| {

@@ -11,7 +11,6 @@ use std::time::Duration;
 use target_spec::{Latency, NullSpec, Reads, Stall};
 use workload::{Program, Spec, Stage};
 
-/// Returns the program of standard1 with this mix.
 pub fn program(mix: &[(&str, f64)]) -> Arc<Program> {
     let spec = Spec {
         mix: mix.iter().map(|&(kind, weight)| (kind.to_owned(), weight)).collect(),

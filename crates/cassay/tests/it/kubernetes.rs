@@ -80,7 +80,6 @@ impl Field {
         }
     }
 
-    /// Returns the arguments of a run with `clients` clients in pods.
     fn run(&self, clients: usize, more: &[&str]) -> Vec<String> {
         let pods = format!(
             "client.kubernetes={{context: admin, clients: {clients}, cpus: 0.5, memory: 128MiB, \
@@ -179,12 +178,10 @@ fn running() -> Vec<String> {
     said.lines().map(str::to_owned).collect()
 }
 
-/// Returns the name of a container image with Java, for pods.
 fn java_image() -> String {
     std::env::var("CASSAY_TEST_JAVA_IMAGE").expect("`cargo xtask kubernetes` names an image")
 }
 
-/// Creates an object in the cluster.
 fn make(lab: &Lab, object: &Value) {
     let file = lab.write("object.json", &object.to_string());
     let said = command("kubectl").args(["apply", "-f"]).arg(&file).output().expect("kubectl");

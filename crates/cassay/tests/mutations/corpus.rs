@@ -458,7 +458,6 @@ fn read_run(name: &str, bytes: &[u8]) {
     drop(run.trial_findings());
 }
 
-/// Links the files of the run into another folder.
 fn link(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).expect("a folder").flatten() {
         let (path, to): (PathBuf, PathBuf) = (entry.path(), to.join(entry.file_name()));

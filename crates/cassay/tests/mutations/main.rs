@@ -72,13 +72,11 @@ static ALLOCATOR: Telling = Telling {
     },
 };
 
-/// Returns a number from an environment variable, or the gate's default.
 fn number(name: &str, default: u64) -> u64 {
     let text = std::env::var(name);
     text.map_or(default, |text| text.parse().expect("a number"))
 }
 
-/// Returns the kinds of input of both modules, `corpus` and `files`.
 fn kinds() -> Vec<InputKind> {
     corpus::kinds().into_iter().chain(files::kinds()).collect()
 }

@@ -15,7 +15,6 @@ const COLUMNS: usize = 5;
 const COLUMN_BYTES: usize = 34;
 const KEY_BYTES: usize = 10;
 
-/// Number of frames that one write to the socket contains.
 const FRAMES_PER_WRITE: usize = 64;
 
 fn template() -> Template {

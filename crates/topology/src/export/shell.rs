@@ -105,7 +105,6 @@ impl Script {
         true
     }
 
-    /// Returns the number of bytes that the value of a variable adds.
     fn bytes_of(&self, piece: &Piece) -> usize {
         match piece {
             Piece::Text(_) => 0,

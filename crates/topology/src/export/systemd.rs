@@ -133,7 +133,6 @@ struct Service {
     policy: String,
     environment: BTreeMap<String, String>,
     unset: Vec<String>,
-    /// Words of the command that starts the service.
     start: Vec<String>,
     rack: Option<String>,
     /// Settings with limits of CPU time or memory, which a placement does not contain.
@@ -256,7 +255,6 @@ fn within(
     Some(if both.is_empty() { allowed } else { both })
 }
 
-/// Returns true if a setting can limit CPU time or memory.
 fn is_limit(key: &str) -> bool {
     let families = [
         "CPU",

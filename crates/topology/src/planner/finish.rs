@@ -119,7 +119,6 @@ fn instance(
     }
 }
 
-/// Returns the cells of an instance, with the OS numbers of their CPUs and nodes.
 fn cells(machine: &Machine, attempt: &Attempt, placed: &[PlacedCell]) -> Vec<Cell> {
     let units = &attempt.pool.units;
     let cell = |cell: &PlacedCell| {

@@ -8,7 +8,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use xtask::process;
 
-/// Commands of POSIX shells. Every machine has at least `sh`.
 const SHELLS: [&[&str]; 4] = [&["sh"], &["dash"], &["busybox", "sh"], &["bash", "--posix"]];
 
 /// A folder with a release, and a folder in which it is installed. Both are removed when this value

@@ -4,7 +4,6 @@ use crate::terminal;
 use serde_json::{Value, json};
 
 measure::word_enum! {
-    /// Kind of name that `explain` can explain.
     #[derive(PartialOrd, Ord)]
     pub(super) enum About {
         /// A word in reports and on the terminal.
@@ -58,7 +57,6 @@ impl Meaning {
         })
     }
 
-    /// Formats the meaning for people.
     pub(super) fn lines(&self) -> String {
         let mut lines = format!("{} ({})\n", self.name, self.about);
         lines += &indented(&self.text, 2);
@@ -69,7 +67,6 @@ impl Meaning {
     }
 }
 
-/// Wraps a text to the width of the terminal, and indents each line.
 pub(super) fn indented(text: &str, columns: usize) -> String {
     // The width has a limit, because longer lines are hard to read even on a wide terminal.
     let width = terminal::columns().clamp(40, 100);

@@ -40,7 +40,6 @@ pub(super) fn rules() -> Vec<Meaning> {
     rule_names().map(of).collect()
 }
 
-/// Returns the resources of the table of limits.
 pub(super) fn limits() -> Vec<Meaning> {
     let row = |line: &'static str| match cells(line)?[..] {
         [name, value, full_from] => {
@@ -59,7 +58,6 @@ pub(super) fn limits() -> Vec<Meaning> {
     NUMBERS.lines().filter_map(row).collect()
 }
 
-/// Returns the figures that the page's tables define.
 pub(super) fn figures() -> Vec<Meaning> {
     let mut found = Vec::new();
     for row in NUMBERS.lines().filter_map(cells) {
@@ -103,7 +101,6 @@ pub(super) fn words() -> Vec<Meaning> {
     found
 }
 
-/// Returns the terms that docs/measurement.md defines in bold.
 pub(super) fn terms() -> Vec<Meaning> {
     let is_rule = |bold: &str| rule_names().any(|rule| bold.split(", ").any(|name| name == rule));
     let all = begins().into_iter().filter(|(bold, _)| !is_rule(bold));

@@ -214,7 +214,6 @@ fn sets(word: &str, value: &str) -> String {
     }
 }
 
-/// Derives the name of a side from its value.
 fn name(word: &str, value: &str) -> String {
     let plain = |c: char| match c {
         'a'..='z' | '0'..='9' | '.' | '_' | '-' => c,

@@ -77,7 +77,6 @@ pub(super) fn define_from_cluster(
     Ok(all)
 }
 
-/// Reads the cluster's definition of a profile's table.
 fn described(
     name: &str,
     undefined: &UndefinedTable,

@@ -16,10 +16,8 @@ pub struct ClusterStatus {
     /// True if the cluster keeps running after its command ends. Always true for an attached
     /// cluster.
     keep: bool,
-    /// Folder of a local cluster on this machine.
     folder: Option<PathBuf>,
     nodes: Vec<Member>,
-    /// Login of a local cluster with authentication.
     login: Option<Login>,
     overview: Overview,
 }

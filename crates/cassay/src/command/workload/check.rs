@@ -39,7 +39,6 @@ pub fn run(args: &CheckArgs, common: &Common) -> Result<Exit> {
     Ok(tell(&program, Some(&prepared), common))
 }
 
-/// Returns the program of the file, and the target's answers to its statements.
 fn prepared(
     args: &CheckArgs,
     name: &str,
@@ -65,7 +64,6 @@ fn prepared(
     Ok(Ok((Arc::new(checked.into_program()), prepared)))
 }
 
-/// Prints the effects of a program, and the node that prepared its statements.
 fn tell(program: &Arc<Program>, prepared: Option<&PrepareResult>, common: &Common) -> Exit {
     if common.json {
         terminal::json(&to_json(program, prepared))

@@ -19,7 +19,6 @@ fn periodic() -> LocalSpec {
     }
 }
 
-/// Returns `spec` with a required password.
 fn closed(spec: LocalSpec) -> LocalSpec {
     LocalSpec {
         authentication: Authentication::Password,

@@ -12,7 +12,6 @@ fn long_point() -> String {
     long
 }
 
-/// Starts the study, and waits for its measured window.
 fn measuring(lab: &Lab) -> Started {
     let mut run = lab.start(&["run", "study.yaml"]);
     run.wait_for("· measure:");

@@ -24,7 +24,6 @@ window: {warmup: 1s, measure: 2s}
 verify: {reads: none, sample: 0}
 ";
 
-/// Study with the load that warms up the node.
 const WARM: &str = "\
 study: warm
 question: Is the node warm?

@@ -45,7 +45,6 @@ pub(crate) fn refusal() -> Option<String> {
     Some(format!("{}: {}", able.capability, able.detail))
 }
 
-/// Returns a cluster's `state.json`.
 fn state(lab: &Lab) -> Option<Value> {
     let folder = std::fs::read_dir(lab.clusters()).ok()?.next()?.ok()?.path();
     let text = std::fs::read_to_string(folder.join("state.json")).ok()?;

@@ -34,7 +34,6 @@ const FOLDER: &str = "shared-nodes";
 /// this variable.
 const UNIT: &str = "CASSAY_UNIT";
 
-/// Returns a workload file of one small table, `users`.
 fn users_workload(keyspace: &str) -> String {
     const USERS: &str = "\
 keyspace: KEYSPACE
@@ -66,7 +65,6 @@ impl Shared {
             .join(format!("{name}{unit}"))
     }
 
-    /// Starts the nodes, after clearing leftovers.
     pub fn start(name: &str, spec: LocalSpec) -> Shared {
         let dirs = dirs_with(&Shared::folder(name));
         cluster::leftovers::clear(&dirs, &mut |_| ());
@@ -94,7 +92,6 @@ impl Shared {
     }
 }
 
-/// The node that tests of this module share.
 mod one_node {
     use super::{Shared, patient};
     use std::net::SocketAddr;

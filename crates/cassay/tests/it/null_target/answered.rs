@@ -4,7 +4,6 @@
 use crate::program::Lab;
 use serde_json::Value;
 
-/// Returns a study that compares a null target with a slower null target.
 fn pair(latencies_ms: [u32; 2], repeat: &str) -> String {
     let [fast, slow] = latencies_ms;
     format!(

@@ -150,7 +150,6 @@ fn a_torn_line_of_the_journal_is_said_and_read_around() {
     said.says(&["journal.ndjson line"]);
 }
 
-/// Runs the program with a stdout that accepts no data.
 fn into_full_disk(lab: &Lab, arguments: &[&str]) -> ProgramOutput {
     let full = fs::OpenOptions::new().write(true).open("/dev/full");
     let mut command = lab.command(arguments);

@@ -31,7 +31,6 @@ fn run(lab: &Lab, machines: &str, seconds: u64) -> ProgramOutput {
     lab.cassay(&arguments)
 }
 
-/// Returns the only trial of a valid run.
 fn trial(lab: &Lab, machines: &str) -> Value {
     run(lab, machines, 2).measured(lab).json()["trials"][0].clone()
 }

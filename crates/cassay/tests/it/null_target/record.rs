@@ -87,7 +87,6 @@ const FINDINGS: &[(&str, &str)] = &[
     ("faults", "list"),
 ];
 
-/// Fields of a `series`.
 const SERIES: &[(&str, &str)] = &[
     ("ops", "count"),
     ("ops_per_s", "number"),
@@ -97,7 +96,6 @@ const SERIES: &[(&str, &str)] = &[
     ("error_ms", "quantiles"),
 ];
 
-/// Fields of `quantiles`.
 const QUANTILES: &[(&str, &str)] = &[
     ("count", "count"),
     ("mean", "number"),

@@ -34,7 +34,6 @@ echo "ended with $?"
 [ "$before" = "$(stty -g)" ] && echo "the keyboard is as it was"
 "#;
 
-/// The program under test, running in a terminal.
 struct Terminal {
     child: Child,
     keyboard: ChildStdin,
@@ -105,7 +104,6 @@ impl Terminal {
     }
 }
 
-/// Returns true if the program that creates a terminal is installed.
 fn has_script() -> bool {
     let is_there = command("script").arg("--version").output().is_ok();
     if !is_there {

@@ -119,7 +119,6 @@ impl ForeignCluster {
         Identity::read(self.node("pid").trim().parse().ok()?)
     }
 
-    /// Returns the folder of the only trial.
     fn trial(&self) -> PathBuf {
         let trials = self.machines.lab.path().join("results/latest/trials");
         let mut all = fs::read_dir(trials).unwrap().flatten();
@@ -340,7 +339,6 @@ impl ForeignCluster {
         all.filter(fits).collect()
     }
 
-    /// Returns the agents on the node's machine, and their guards.
     fn agents(&self) -> (Vec<Identity>, Vec<Identity>) {
         let all = self.machines.running("db1").into_iter().filter_map(Identity::read);
         let is_guard = |process: &Identity| {

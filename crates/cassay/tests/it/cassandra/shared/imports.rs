@@ -9,7 +9,6 @@ use serde_json::Value;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Number of partitions that each program writes.
 const PARTITIONS: u64 = 1000;
 
 /// A profile with every type of column, and with clustering on two levels.

@@ -95,7 +95,6 @@ pub(super) fn stress_tool(lab: &Lab, node: SocketAddr, words: &[&str]) -> String
     tool(&java, &arguments, lab.path())
 }
 
-/// Runs the predefined read or write of all rows.
 fn cassandra_stress(lab: &Lab, node: SocketAddr, operation: &str) -> String {
     let line = format!(
         "{operation} n={ROWS} cl=LOCAL_ONE no-warmup -pop seq=1..{ROWS} \

@@ -12,7 +12,6 @@ use versions::{LINES, Lack, Line, Release, Setting, SettingRefusal};
 /// refuses other values, because users never intend them.
 const TAKES_ANYTHING: &str = "file_cache_round_up";
 
-/// Returns valid and invalid values of every kind.
 fn values() -> Vec<Value> {
     let texts = [
         "64",
