@@ -224,7 +224,6 @@ fn seconds_of(outcomes: &[UnitResult]) -> Seconds {
     outcomes.iter().flat_map(of).collect()
 }
 
-/// Combines two results. The error contains the errors of both.
 fn both(one: Result<()>, other: Result<()>) -> Result<()> {
     match (one, other) {
         (Err(one), Err(other)) => bail!("{one:#}\n{other:#}"),

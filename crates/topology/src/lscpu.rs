@@ -40,7 +40,6 @@ pub(crate) fn read(text: &str, place: &str) -> Result<Machine, ReadError> {
     ))
 }
 
-/// Reads the table of `lscpu -e` or `lscpu -p`.
 pub(crate) fn read_table(text: &str, place: &str) -> Result<Machine, ReadError> {
     let bad = |what: String| ReadError::new(place, what, HINT);
     let rows = columns::rows(text).map_err(bad)?;

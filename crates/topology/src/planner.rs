@@ -128,7 +128,6 @@ pub(crate) fn fits_as_wished(machine: &Machine, wish: &PlacementRequest) -> bool
         })
 }
 
-/// Returns true if the request fits with any compromise.
 pub(crate) fn fits(machine: &Machine, wish: &PlacementRequest) -> bool {
     attempt(machine, wish).is_some()
 }

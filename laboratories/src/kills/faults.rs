@@ -123,7 +123,6 @@ fn kinds(lab: &Lab, only: &[String]) -> Result<Vec<ListedFault>> {
     Ok(kinds)
 }
 
-/// Runs a command of cassay on the clusters of a lab, and returns its output.
 fn called(lab: &Lab, arguments: &[&str]) -> Result<String> {
     let words = lab.words(arguments);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();

@@ -198,7 +198,6 @@ fn free_ports() -> Result<[u16; 4]> {
     Ok(ports)
 }
 
-/// Inserts the path of the cluster's folder after the first `=`.
 fn in_folder(words: &str) -> String {
     words.replacen('=', &format!("={FOLDER}/"), 1)
 }
@@ -365,7 +364,6 @@ fn containerd() -> String {
     )
 }
 
-/// Runs kubectl on this cluster, and returns its output.
 fn cluster_said(words: &[&str]) -> Result<String> {
     let config = format!("--kubeconfig={FOLDER}/kubeconfig");
     process::output("kubectl", &[&[config.as_str()], words].concat())

@@ -87,7 +87,6 @@ pub fn plain(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Returns true if a comment begins with one of [`OPENINGS`] or contains one of [`UNNAMED`].
 fn is_private(text: &str) -> bool {
     let words = text.trim_start_matches(['/', '!']).trim_start();
     OPENINGS.iter().any(|opening| words.starts_with(opening))

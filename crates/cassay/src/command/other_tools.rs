@@ -299,7 +299,6 @@ fn attach_text(connection: &Connection, secret: &Secret) -> String {
     attach
 }
 
-/// Quotes the words for a shell.
 fn command_line(words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
     words.join(" ")
@@ -362,7 +361,6 @@ fn shared(connection: &Connection, workers: u32) -> Option<String> {
     ))
 }
 
-/// Quotes a text with YAML's single quotes.
 fn yaml_text(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

@@ -207,7 +207,6 @@ impl FigureColumns {
     }
 }
 
-/// Changes the first letter of a sentence to lower case.
 fn in_a_sentence(words: &str) -> String {
     let mut chars = words.chars();
     let first = chars.next().map(|first| first.to_lowercase().to_string());

@@ -272,7 +272,6 @@ impl<'a> Take<'a> {
         keyed.into_iter().map(|(_, cpus)| cpus).collect()
     }
 
-    /// Returns the number of free CPUs of these cores, and the lowest CPU of these cores.
     fn rank(&self, cores: &[usize]) -> (usize, Option<u32>) {
         let cpus = self.machine.cpus_of(cores);
         (self.free_of(&cpus).len(), cpus.first())

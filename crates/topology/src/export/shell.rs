@@ -158,7 +158,6 @@ impl Script {
     }
 }
 
-/// Returns true if an odd number of backslashes ends the line.
 fn ends_with_backslash(line: &str) -> bool {
     (line.len() - line.trim_end_matches('\\').len()) % 2 == 1
 }
