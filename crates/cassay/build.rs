@@ -24,8 +24,8 @@ fn main() {
     ] {
         println!("cargo::rerun-if-changed={path}");
     }
-    // Git changes both files with every commit. In a worktree, these files are outside of the
-    // `.git` of the worktree, so git names their paths.
+    // A commit changes `logs/HEAD`, and a checkout changes both files. In a worktree, these files
+    // are outside of the `.git` of the worktree, so git names their paths.
     for file in ["HEAD", "logs/HEAD"] {
         if let Some(path) = git(&["rev-parse", "--git-path", file])
             && Path::new(&path).exists()
@@ -35,7 +35,8 @@ fn main() {
     }
 }
 
-/// Returns the commit of this repository. `None` outside of a repository.
+/// Returns the abbreviated commit of this repository, with the suffix `.dirty` if tracked files
+/// have changes. Returns `None` outside of this repository.
 fn commit() -> Option<String> {
     let top = git(&["rev-parse", "--show-toplevel"])?;
     let ours = Path::new("../..").canonicalize().ok()?;
@@ -57,7 +58,7 @@ fn commit() -> Option<String> {
     })
 }
 
-/// Runs git and returns the output. `None` if git is missing or prints nothing.
+/// Runs git and returns its trimmed output. Returns `None` if git is missing or fails.
 #[expect(
     clippy::disallowed_methods,
     reason = "git ends by itself, and this script waits for it"

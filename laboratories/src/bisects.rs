@@ -1,4 +1,4 @@
-//! Runs bisections over builds of a real Cassandra. The command knows the first slow build, and
+//! Runs bisections over builds of a real Cassandra. The command chooses the first slow build, and
 //! counts how many bisections find this build.
 //!
 //! A slow build is a distribution with an additional jar, which delays each request before
@@ -36,7 +36,8 @@ const SOURCE: &str = include_str!("bisects/SlowQueryHandler.java");
 /// Minimum share of the bisections that must find the first slow build.
 const FOUND_SHARE: f64 = 0.9;
 /// Number of positions by which the first slow build moves from one bisection to the next. With
-/// this number, all positions are used, and neighbouring positions are not used in succession.
+/// this number and the default number of builds, all positions are used, and neighbouring positions
+/// are not used in succession.
 const STRIDE: usize = 3;
 
 const STUDY: &str = "\
@@ -173,12 +174,10 @@ fn row(options: &Options, first: usize, [good, slow]: [&Path; 2]) -> String {
     row
 }
 
-/// Returns the name of a build, counted from 1.
 fn name(build: usize) -> String {
     format!("b{build}")
 }
 
-/// Runs one bisection, and returns its output.
 fn bisect(folder: &Path, study: &Path, builds: &Path, at: usize) -> Result<Value> {
     let [program, data, study, builds, out] = [
         tree::root().join("target/launch/cassay"),

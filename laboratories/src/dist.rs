@@ -39,7 +39,6 @@ use xtask::{process, tree};
 /// program, and cassay sends it to hosts.
 const PROGRAM_BYTES_MAX: usize = 20_000_000;
 
-/// One-line description of cassay.
 const SUMMARY: &str = "A performance laboratory for Apache Cassandra";
 
 /// Options of `cargo xtask dist`.
@@ -60,7 +59,6 @@ pub struct Options {
     from: Option<Address>,
 }
 
-/// One finished package.
 struct Package {
     name: String,
     bytes: Vec<u8>,
@@ -128,7 +126,6 @@ fn say_what_is_left_out(options: &Options) {
     }
 }
 
-/// Builds the programs and packs them, with their installers.
 fn make(
     build: &Build,
     architectures: &[Architecture],
@@ -214,7 +211,6 @@ fn check_program(program: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Checks that a program has at most [`PROGRAM_BYTES_MAX`] bytes.
 fn check_size(program: &Path) -> Result<()> {
     let size = std::fs::metadata(program).context("look at the program")?.len() as usize;
     ensure!(

@@ -101,7 +101,6 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// A guest of one shape, with its files on this machine.
 struct Guest<'a> {
     shape: &'static Shape,
     folder: PathBuf,

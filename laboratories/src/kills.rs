@@ -58,10 +58,12 @@ enum Victim {
     Guard,
 }
 
-/// Kills each of the three processes, round after round.
+/// Runs the tests that kill a process in each phase, and then kills each of the three processes,
+/// round after round. With `--faults`, kills processes in the middle of faults instead.
 ///
 /// # Errors
-/// Resources remain. The error names these resources and the kill before them.
+/// Resources remain after [`REMAINS_S`] seconds. The error names these resources and the kill
+/// before them.
 pub fn run(options: &Options) -> Result<()> {
     process::run(
         &process::cargo(),
@@ -81,8 +83,8 @@ pub fn run(options: &Options) -> Result<()> {
     let mut seed = options.seed;
     for round in 1..=options.rounds {
         for victim in [Victim::Command, Victim::Agent, Victim::Guard] {
-            // This is Knuth's random number generator. Any generator with the same results on all
-            // machines would be suitable.
+            // This is the linear congruential generator of Knuth's MMIX. Any generator with the
+            // same results on all machines would be suitable.
             seed = seed
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
@@ -111,7 +113,6 @@ impl Lab {
         Ok(Lab(folder))
     }
 
-    /// Starts the study.
     fn start(&self) -> Result<Child> {
         let study = self.0.join("study.yaml").display().to_string();
         let out = self.0.join("results").display().to_string();
@@ -144,9 +145,8 @@ impl Drop for Lab {
     }
 }
 
-/// Outcome of a study.
 struct KillOutcome {
-    /// Run time of the study in ms.
+    /// Time from the start of the study to the kill or to its end, in ms.
     ran_ms: u64,
     words: String,
 }

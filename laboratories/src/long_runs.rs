@@ -122,7 +122,7 @@ fn measure(options: &Options, folder: &Path) -> Result<Vec<String>> {
         let page = results.join("page.html");
         let (results, to) = (results.display().to_string(), page.display().to_string());
         let study = format!("long-{}", made.name);
-        // A single new run has no findings yet, so `resume` analyzes the run before the other
+        // A single new run has no findings yet, so `resume` analyses the run before the other
         // commands.
         if is_new && made.shape[2] == "1" {
             let taken = CommandCost::measure(1, &["resume", &study, "--out", &results])?;
@@ -225,7 +225,6 @@ fn report(
     }
 }
 
-/// Cost of a command of the program.
 struct CommandCost {
     seconds: f64,
     /// CPU time of the command in seconds, which is more meaningful than the elapsed time on a busy

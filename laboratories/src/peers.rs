@@ -113,7 +113,7 @@ const CASES: [Case; 7] = [
     case(PeerServer::Cassandra, false, Load::Rate(10_000)),
 ];
 
-/// Returns the fixed rates of all cases, in requests per second.
+/// Returns the fixed rates of the cases on the null target, in requests per second.
 fn rates() -> impl Iterator<Item = u32> {
     let rate = |case: &Case| match case.load {
         Load::Rate(rate) => Some(rate),
@@ -188,7 +188,6 @@ pub fn run(options: &Options) -> Result<()> {
     std::fs::write(&path, document).with_context(|| format!("write {}", path.display()))
 }
 
-/// Runs all rounds against one server.
 fn measure(
     place: PeerServer,
     options: &Options,

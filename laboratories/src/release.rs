@@ -79,7 +79,7 @@ pub fn run(options: &Options) -> Result<()> {
 /// Returns the state of the repository, if a release is possible.
 ///
 /// # Errors
-/// All obstacles to a release.
+/// The repository has obstacles to a release. The error lists all of them.
 fn ready(here: &Repository, version: Version) -> Result<Base> {
     let base = here.base()?;
     let mut reasons = Vec::new();
@@ -132,7 +132,6 @@ fn ready(here: &Repository, version: Version) -> Result<Base> {
     Ok(base)
 }
 
-/// A release that has passed all checks.
 struct CheckedRelease {
     clone: Repository,
     commit: String,
@@ -180,7 +179,6 @@ fn make(
     })
 }
 
-/// Writes the version and the date into the files of a clone.
 fn write_version(clone: &Repository, version: Version, date: &str) -> Result<()> {
     let change = |name: &str, changed: &dyn Fn(&str) -> Result<String, String>| -> Result<()> {
         let path = clone.folder.join(name);

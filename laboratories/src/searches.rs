@@ -33,7 +33,6 @@ struct SearchCase {
     /// Unit of the search's points: `rate` or `threads`.
     axis: &'static str,
     truth: f64,
-    /// Expected outcome of the search.
     outcome: &'static str,
 }
 

@@ -1,5 +1,6 @@
 //! Makes the files for a line of Cassandra's versions from a release in Maven. These are the lock
-//! of the jars, the settings of `cassandra.yaml` with their limits, and the list of releases.
+//! of the jars, the settings of `cassandra.yaml` with their limits, the guardrails, and the list of
+//! releases.
 //!
 //! The other data of a line is in its `mod.rs`, which is written by hand.
 
@@ -17,7 +18,6 @@ pub struct Options {
     release: String,
 }
 
-/// Placeholder for the version in the pom.
 const POM_VERSION: &str = "VERSION-OF-CASSANDRA";
 
 /// Interface by which Cassandra reads its guardrails.
@@ -32,7 +32,7 @@ const NAMED_OTHERWISE: [(&str, &str); 1] = [(
 /// Path of the compiler's hints in Cassandra's jar.
 const HINTS: &str = "META-INF/hotspot_compiler";
 
-/// Makes the files.
+/// Makes the files of the line to which a release belongs.
 pub fn run(options: &Options) -> Result<()> {
     let release = options.release.as_str();
     let folder = folder_of(release)?;
@@ -217,7 +217,6 @@ fn lock(repository: &Path, jars: &[PathBuf], server: &Path) -> Result<String> {
     Ok(lines.into_iter().map(|(_, line)| line + "\n").collect())
 }
 
-/// Returns the bytes of a file within a jar.
 fn member(jar: &Path, name: &str) -> Result<Vec<u8>> {
     let file = std::fs::File::open(jar).with_context(|| format!("read {}", jar.display()))?;
     let mut archive = zip::ZipArchive::new(file)?;
@@ -270,7 +269,8 @@ const PACKAGES: [&str; 8] = [
 ];
 
 /// Returns the limits of Cassandra's settings in the notation of the crate `versions`. The program
-/// `Limits.java` asks Cassandra's class `DatabaseDescriptor` about values. It takes some minutes.
+/// `Limits.java` asks Cassandra's class `DatabaseDescriptor` about values, which takes some
+/// minutes.
 fn limits(release: &str, jars: &[PathBuf], settings: &Path) -> Result<String> {
     let paths: Vec<String> = jars.iter().map(|jar| jar.display().to_string()).collect();
     let asks = tree::root().join("laboratories/src/version_line/Limits.java");

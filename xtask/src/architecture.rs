@@ -20,7 +20,6 @@ pub enum Architecture {
     Arm,
 }
 
-/// A required program, and the Debian package that contains it.
 struct Tool {
     program: &'static str,
     package: &'static str,

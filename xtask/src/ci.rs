@@ -6,7 +6,7 @@
 //! dependencies would be compiled twice. Tests without Cassandra mostly wait, and tests with
 //! Cassandra leave CPUs idle while nodes wait for each other, so both run at the same time. A test
 //! that fails makes the gate fail. The test also runs again alone to classify the failure. See
-//! [`again`].
+//! [`rerun_alone`].
 
 mod programs;
 mod rerun_alone;
@@ -52,8 +52,8 @@ const SOAK: &str = "CASSAY_SOAK";
 /// `crates/cassay/tests/it/null_target/leaving.rs`.
 const PYTHON: &str = "CASSAY_PYTHON";
 
-/// Environment variable with the line of Cassandra versions for the nodes in tests. The file
-/// `program.rs` reads it.
+/// Environment variable with the line of Cassandra versions for the nodes in tests.
+/// `crates/cassay/tests/it/program.rs` reads this variable.
 const LINE: &str = "CASSAY_TEST_LINE";
 
 /// Options of `cargo xtask ci`.
@@ -194,7 +194,6 @@ fn tests(stored: &Times, without_cassandra: bool) -> Result<(Result<()>, Seconds
 /// Names of tests, with their durations in seconds.
 type Seconds = Vec<(String, f64)>;
 
-/// Failed tests, and the durations of all tests.
 type Ran = (Failed, Seconds);
 
 /// Runs the tests of all programs, except those that are `#[ignore]`d.
@@ -225,7 +224,6 @@ fn seconds_of(outcomes: &[UnitResult]) -> Seconds {
     outcomes.iter().flat_map(of).collect()
 }
 
-/// Combines two results. The error contains the errors of both.
 fn both(one: Result<()>, other: Result<()>) -> Result<()> {
     match (one, other) {
         (Err(one), Err(other)) => bail!("{one:#}\n{other:#}"),
@@ -280,7 +278,9 @@ fn scratch(name: &str) -> Result<PathBuf> {
     Ok(folder.join(name))
 }
 
-/// Runs the long versions of the simulated studies and windows. The gate runs only short audits.
+/// Runs the long versions of the audits: simulated studies and windows, and real studies on the
+/// null target. With a filter, runs only the real studies that match. The gate runs only short
+/// audits.
 pub fn audit(options: &AuditOptions) -> Result<()> {
     let variables = [
         ("CASSAY_AUDIT_SEED", options.seed.to_string()),
@@ -448,7 +448,7 @@ pub fn target() -> PathBuf {
 }
 
 /// Returns a `JAVA_HOME` with the machine's Java, which uses a fast compiler instead of the
-/// optimizing compiler. The optimizing compiler takes half of the CPU time of a node's start, and
+/// optimising compiler. The optimising compiler takes half of the CPU time of a node's start, and
 /// these tests check only results, not speed.
 fn quick_java() -> Result<String> {
     use std::os::unix::fs::PermissionsExt;

@@ -45,7 +45,6 @@ pub fn run() -> Result<()> {
     deny(&["--offline"], &["advisories"])
 }
 
-/// Fields of the output of `cargo metadata` that this module uses.
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,

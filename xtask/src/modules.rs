@@ -16,18 +16,15 @@ pub struct Modules {
     files: BTreeMap<String, Module>,
 }
 
-/// A file of the crate.
 #[derive(Default)]
 struct Module {
     path: String,
     lines_count: usize,
-    /// Names that the file defines.
     defined: BTreeSet<String>,
     /// Imports of the file, by the name that they have in the file. A glob import has the name `*`.
     imported: Vec<(String, Vec<String>)>,
     /// Paths that the file uses, each from the root of the crate.
     named: BTreeSet<Vec<String>>,
-    /// Modules that exist only in tests.
     tests: BTreeSet<String>,
 }
 
@@ -148,7 +145,8 @@ impl Modules {
         None
     }
 
-    /// Returns the glob import by which a module gets a name. Returns `None` if there is none.
+    /// Returns the glob import through which a module has a name. Returns `None` if no glob import
+    /// provides the name.
     fn passed_on<'a>(&self, module: &'a Module, name: &str) -> Option<&'a (String, Vec<String>)> {
         let has = |from: &[String]| {
             let known = self.files.get(&from.join("::"));
@@ -161,7 +159,6 @@ impl Modules {
     }
 }
 
-/// Returns the module of a file, from its path below `src/`.
 fn module_path(inner: &str) -> Vec<String> {
     let inner = inner.trim_end_matches(".rs");
     let parts: Vec<String> = inner.split('/').map(str::to_owned).collect();
@@ -179,7 +176,6 @@ fn joined(place: &str, name: &str) -> String {
     }
 }
 
-/// Returns the number of lines of a file, without the tests at its end.
 fn lines_without_tests(text: &str) -> usize {
     let lines: Vec<&str> = text.lines().collect();
     let ends = lines.windows(2).position(|two| {
@@ -188,7 +184,6 @@ fn lines_without_tests(text: &str) -> usize {
     ends.unwrap_or(lines.len())
 }
 
-/// Reads the tokens of one file.
 fn read(tokens: TokenStream, place: &[String], module: &mut Module) {
     let all: Vec<TokenTree> = tokens.into_iter().collect();
     let mut at = 0;

@@ -1,5 +1,5 @@
-//! Runs child processes of developer commands in the root of the tree. A child process runs until
-//! it ends, or until the value that owns it is dropped.
+//! Runs child processes of developer commands, in the root of the tree unless the caller names
+//! another folder. The caller must end a program that it starts in the background.
 
 use crate::tree;
 use anyhow::{Context, Result, bail, ensure};

@@ -50,7 +50,6 @@ impl Defect {
     }
 }
 
-/// Test that runs the simulation.
 const SIMULATION: &str = "sim::records_equal_the_wire_for_every_simulated_problem";
 
 const DEFECTS: [Defect; 8] = [

@@ -10,7 +10,8 @@ use std::process::Child;
 pub struct Busy(Child);
 
 impl Busy {
-    /// Starts two workers with varying load for every CPU, and one worker that writes to the disk.
+    /// Starts two workers with a load of 80 % for every CPU, and one worker that writes to the
+    /// disk.
     ///
     /// # Errors
     /// stress-ng is missing, or does not accept the arguments.

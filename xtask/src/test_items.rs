@@ -1,4 +1,4 @@
-//! Recognizes items with `#[cfg(test)]` in the tokens of a source file. The attribute comes before
+//! Recognises items with `#[cfg(test)]` in the tokens of a source file. The attribute comes before
 //! the item, and the item ends with its body or with a semicolon.
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};

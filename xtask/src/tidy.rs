@@ -59,10 +59,8 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Signature of a rule.
 type Rule = fn(&Tree) -> Vec<Violation>;
 
-/// All rules with their names.
 const RULES: [(&str, Rule); 38] = [
     (
         "crates and dependencies are those of ARCHITECTURE.md",

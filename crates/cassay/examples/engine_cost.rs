@@ -4,11 +4,11 @@
 //! ```text
 //! cargo run --release -p cassay --example engine_cost -- [seconds] [in flight] [what] [rounds]
 //! ```
-//! `what` is a named workload or the shape of an operation. Of a named workload, the example sends
-//! only the writes. The shapes are `plain`, `retries` (permitted, but not needed), `stamped` (the
-//! client sets the timestamp), `text` (not prepared), `batch10`, `pages3`, `chain2`. The engine's
-//! worker runs on CPU 0 and the null target on CPU 1, in one process. Only the best interval
-//! counts, because every disturbance on a busy machine adds time.
+//! `what` is a named workload, the command line of another tool, or the shape of an operation. The
+//! example sends only the writes of a named workload. The shapes are `plain`, `retries` (permitted,
+//! but not needed), `stamped` (the client sets the timestamp), `text` (not prepared), `batch10`,
+//! `pages3`, `chain2`. The engine's worker runs on CPU 0 and the null target on CPU 1, in one
+//! process. Only the best interval counts, because every disturbance on a busy machine adds time.
 #![expect(clippy::print_stdout, reason = "the example prints its result")]
 
 use anyhow::{Context, Result, anyhow};
@@ -113,7 +113,7 @@ fn program(name: &str) -> Result<Program> {
     workload::compile(&spec).map_err(|problems| anyhow!("{problems:?}"))
 }
 
-/// Returns the last step of a command line: `stress write n=1M`, `ycsb run -P workloada`.
+/// Returns the program of the last step of a tool's command line, such as `stress write n=1M`.
 fn imported(name: &str, words: &str) -> Result<Program> {
     let tool = Tool::ALL
         .into_iter()
@@ -126,7 +126,8 @@ fn imported(name: &str, words: &str) -> Result<Program> {
     Ok(Program::clone(&step.program))
 }
 
-/// Returns a program of one shape. All shapes have the values of a standard1 write.
+/// Returns the program of a named shape. The operations of all shapes contain the values of a
+/// standard1 write.
 fn shape(name: &str) -> Option<Program> {
     const INSERT: &str = "INSERT INTO k.s (key, c0, c1, c2, c3, c4) VALUES (?, ?, ?, ?, ?, ?)";
     let mut kind = Kind::new("write", true);

@@ -1,4 +1,4 @@
-//! Writes the files of runs that would take days to measure. The store's own writers write these
+//! Writes the files of runs that would take days to measure. The writers of the store write these
 //! files, so they are like the files of a real run. `cargo xtask long` measures the program on
 //! them.
 //!
@@ -24,8 +24,8 @@ use study::settings::Overrides;
 
 /// Kinds of operation, and the number of operations per second of each kind.
 const KINDS: [(&str, u64); 3] = [("read", 4_000), ("scan", 200), ("write", 4_000)];
-/// Names of the series of a host. They include the series in the panels of a report, and as many
-/// other series as a real probe reads.
+/// Names of series of a host, among them the series in the panels of a report. `samples` adds
+/// unnamed series up to the number in [`PROBES`].
 const HOST: [&str; 18] = [
     "mpstat.%usr",
     "mpstat.%nice",
@@ -46,7 +46,6 @@ const HOST: [&str; 18] = [
     "vmstat.free",
     "vmstat.cs",
 ];
-/// Names of the series of a node.
 const NODE: [&str; 16] = [
     "compactions.pending",
     "thread_pools.MutationStage.pending",
@@ -65,7 +64,7 @@ const NODE: [&str; 16] = [
     "tables.sstables",
     "compactions.bytes/s",
 ];
-/// Names of the series of a JVM, followed by the names of the series of the client's machine.
+/// Names of the series of a JVM. [`MACHINE`] contains the series of the client's machine.
 const JVM: [&str; 3] = ["jvm.heap_used", "gc.pause.young", "jvm.threads"];
 const MACHINE: [&str; 8] = [
     "cpu.others",
@@ -77,8 +76,8 @@ const MACHINE: [&str; 8] = [
     "psi.io.some",
     "disk.busy_for_others",
 ];
-/// Probes. Each has a name, the names of its series, and the number of series that a real probe
-/// reads on one host or node.
+/// Probes: the name, the names of some series, and the number of series that a real probe reads on
+/// one host or node.
 const PROBES: [(&str, &[&str], usize); 3] = [
     ("hosts", &HOST, 62),
     ("cassandra", &NODE, 84),
@@ -108,7 +107,6 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Size of a generated run.
 struct Shape {
     seconds: u64,
     nodes: usize,
@@ -187,7 +185,6 @@ impl Shape {
         Ok(found)
     }
 
-    /// Returns the readings of all probes for one second.
     fn samples(&self, second: u64, chance: &mut Chance) -> Vec<(&'static str, Vec<SampleRecord>)> {
         let mut all = Vec::new();
         let mut sample = |name: String, place: &str| SampleRecord {
@@ -215,8 +212,8 @@ impl Shape {
         all
     }
 
-    /// Returns the finding of another trial, which is like the finding of the first trial, but a
-    /// little faster or slower.
+    /// Returns a trial's finding, which is a copy of the first trial's finding with another
+    /// throughput. The throughput grows with the logarithm of the load, and varies by at most 1 %.
     fn trial_finding(&self, trial: &TrialRecord, found: TrialFinding) -> TrialFinding {
         let load = trial.point.map_or(1.0, store::record::Point::value);
         let factor = (1.0 + load).ln() * (1.0 + 0.01 * Chance(trial.index as u64).share());
@@ -307,7 +304,8 @@ fn finding_of(seconds: f64, sums: &[(Times, Times)]) -> TrialFinding {
     }
 }
 
-/// Links the files of a trial into the folder of another trial.
+/// Hard-links the files of a trial, except `trial.json` and `finding.json`, into the folder of
+/// another trial.
 fn link(from: &Path, to: &Path) -> Result<()> {
     for entry in std::fs::read_dir(from)? {
         let entry = entry?;

@@ -4,10 +4,10 @@
 //! ```text
 //! cargo run --release -p cassay --example node_probe -- [seconds] [period in ms]
 //! ```
-//! Starts a node in a separate folder, and writes rows while one probe after the other runs. Prints
-//! the mean of each series. Then it prints the CPU time of the node and of the probe per reading
-//! while the node is idle. At the end, the example attaches to the node by CQL alone, as to an
-//! external cluster.
+//! The example starts a node with a temporary data folder. It runs one probe after the other while
+//! it writes and reads rows, and prints the mean of each series. Then it prints the CPU time of the
+//! node and of the probe per reading while the node is idle. The last probe reads the node by CQL
+//! alone, as it would read an attached cluster.
 #![expect(clippy::print_stdout, reason = "the example prints its result")]
 
 use anyhow::{Context, Result};
@@ -142,7 +142,7 @@ fn prepare(cluster: &Cluster) -> Result<()> {
     ))
 }
 
-/// Writes and reads rows one by one for a while. Returns the number of written rows.
+/// Writes and reads rows one by one for `duration`. Returns the number of written rows.
 fn write(cluster: &Cluster, duration: Duration) -> Result<u64> {
     let mut session = cluster.session()?;
     let end_ns = clock::now_ns() + duration.as_nanos() as u64;
@@ -159,7 +159,8 @@ fn write(cluster: &Cluster, duration: Duration) -> Result<u64> {
     Ok(rows)
 }
 
-/// Returns the CPU seconds that the process uses in `duration`, measured in ticks of 10 ms.
+/// Returns the CPU seconds that the process uses in `duration`. The kernel counts them in ticks of
+/// 10 ms.
 fn cpu_seconds(pid: u32, duration: Duration) -> Result<f64> {
     let ticks = || -> Result<u64> {
         let text = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;

@@ -744,7 +744,6 @@ pub struct FaultKnobs {
     pub yaml: Vec<(String, serde_json::Value)>,
 }
 
-/// Parses the name of a kind of fault.
 fn fault_kind(text: &str) -> Result<target_spec::fault::FaultKind, String> {
     target_spec::fault::FaultKind::find(text).ok_or_else(|| {
         let names = target_spec::fault::FaultName::ALL.map(target_spec::fault::FaultName::name);
@@ -861,13 +860,11 @@ pub struct HostArgs {
     pub link_delay: Option<u64>,
 }
 
-/// Parses the name of an isolation.
 fn isolation(text: &str) -> Result<target_spec::Isolation, String> {
     target_spec::Isolation::from_name(text)
         .ok_or_else(|| "write auto, hosts or loopback".to_string())
 }
 
-/// Parses the name of a garbage collector.
 fn collector(text: &str) -> Result<target_spec::Collector, String> {
     let known = || target_spec::Collector::ALL.map(target_spec::Collector::name).join(", ");
     target_spec::Collector::from_name(text).ok_or_else(|| format!("write one of {}", known()))
@@ -885,7 +882,6 @@ fn setting(text: &str) -> Result<(String, serde_json::Value), String> {
     Ok((key.to_owned(), value))
 }
 
-/// Parses a number of cores above 0.
 fn cores(text: &str) -> Result<f64, String> {
     let cores = study::units::parse_number(text)?;
     if cores > 0.0 {
@@ -941,14 +937,12 @@ pub struct TagArgs {
     pub remove: bool,
 }
 
-/// Parses a setting of the target.
 fn target_setting(text: &str) -> Result<String, String> {
     let is_one = text.starts_with("target.") && text.contains('=');
     let found = is_one.then(|| text.to_owned());
     found.ok_or_else(|| "write target.PATH=VALUE".to_owned())
 }
 
-/// Parses `attach:HOST[:PORT]` into the contact point.
 fn contact_point(text: &str) -> Result<String, String> {
     match text.strip_prefix("attach:") {
         Some(point) if !point.is_empty() => match point.parse::<ContactPoint>() {

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// How a command ended. Each variant has an exit code.
+/// Result of a command. Each variant has an exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// Success. For a run, the verdict is valid or suspect.

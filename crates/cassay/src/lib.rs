@@ -25,7 +25,7 @@ use std::process::ExitCode;
 // Links the allocator and memcpy of static builds.
 use allocator as _;
 
-/// Creates the load of one of several clients.
+/// Factory for the load of one of several clients.
 static MAKER: engine::StudyMaker = engine::StudyMaker::new();
 
 /// Runs this process as the program `cassay`, with the arguments of the process.

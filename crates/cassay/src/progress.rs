@@ -1,7 +1,7 @@
 //! Shows the progress of a run: a full screen or a status line on a terminal, plain lines
 //! elsewhere.
 //!
-//! The run's own thread only records events. A separate thread paints the screen a few times a
+//! The thread of the run only records events. A separate thread paints the screen a few times a
 //! second, so that a slow terminal cannot delay a run.
 
 mod braille_curve;
@@ -43,10 +43,8 @@ const PAINT_EVERY: Duration = Duration::from_millis(200);
 /// Interval of the heartbeat. The status line counts down the time in steps of this length.
 const BEAT_EVERY: Duration = Duration::from_secs(1);
 
-/// Way in which a run is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
-    /// A full screen shows the run.
     Screen,
     /// A status line shows the run. The line is rewritten for each change.
     Moving,
@@ -61,18 +59,16 @@ pub struct Show {
     painter: Option<JoinHandle<()>>,
     /// Thread that prints a line after a time without output, unless a full screen is shown.
     heartbeat: Option<JoinHandle<()>>,
-    /// Folder of the run.
     path: Option<PathBuf>,
     /// The message about the last omitted trial.
     left_out: String,
 }
 
-/// State shared by the run's thread and the painter.
+/// State that the run's thread, the painter and the heartbeat share.
 struct Shared {
     state: Mutex<RunState>,
-    /// True if the painter must end.
+    /// True if the painter and the heartbeat must end.
     is_over: AtomicBool,
-    /// True if the user has asked the run to end.
     interrupt: Arc<AtomicBool>,
 }
 
@@ -268,7 +264,6 @@ fn beat(manner: Manner, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
     std::thread::Builder::new().name("heartbeat".to_owned()).spawn(beat).ok()
 }
 
-/// Returns the maximum time without output for a run that has lasted `elapsed`.
 fn silence_max(elapsed: Duration) -> Duration {
     if elapsed < LONG_RUN {
         SILENCE_MAX
@@ -308,7 +303,6 @@ fn paint(mut screen: Screen, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
     painter.ok()
 }
 
-/// Returns the user's local time.
 fn local_time() -> jiff::Zoned {
     let now = Timestamp::from_nanosecond(i128::from(clock::unix_ns())).unwrap_or_default();
     now.to_zoned(TimeZone::system())

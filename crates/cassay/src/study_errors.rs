@@ -63,7 +63,6 @@ fn plain(diagnostics: &Diagnostics) -> Diagnostics {
     plain
 }
 
-/// Renders all mistakes for stderr.
 fn render(diagnostics: &Diagnostics) -> String {
     let renderer = if terminal::has_colour() {
         Renderer::styled()

@@ -118,7 +118,8 @@ fn write(out: &mut dyn Write, text: &str) -> Option<String> {
     }
 }
 
-/// Returns the exit of the command, once its output is written.
+/// Reports data that could not be written. Returns the exit of the command, which is
+/// [`Exit::Error`] if only the output failed.
 pub fn end(exit: Exit) -> Exit {
     let Some(why) = UNWRITTEN.get() else {
         return exit;

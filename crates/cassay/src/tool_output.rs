@@ -24,7 +24,7 @@ impl Compat {
     /// Creates the output for a command line and its import.
     ///
     /// # Errors
-    /// The tool prints no output that scripts can parse, so cassay does not imitate it.
+    /// The command line has no steps, or the tool prints no output that scripts can parse.
     pub fn new(tool: Tool, words: &[String], import: &Import) -> Result<Compat> {
         let Some(step) = import.steps.first() else {
             bail!("the command line has no steps");

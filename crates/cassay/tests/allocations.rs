@@ -19,14 +19,15 @@ use target_spec::NullSpec;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
-/// True after the start line. From then on, allocations count.
+/// True while allocations are counted, which is after the start line.
 static COUNTS: AtomicBool = AtomicBool::new(false);
 
-/// Code location of the first allocation, and the name of its thread.
+/// Thread name and backtrace of the first counted allocation.
 static FIRST: Mutex<Option<String>> = Mutex::new(None);
 
 thread_local! {
-    /// The control plane may allocate. For example, the thread of the test merges intervals.
+    /// True on threads of the control plane, which may allocate. For example, the thread of the
+    /// test merges intervals.
     static IS_CONTROL: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -50,8 +51,8 @@ static ALLOCATOR: Telling = Telling {
     returned: |_| (),
 };
 
-/// Stops the run when called, so that allocations at the end of the run are never counted, even if
-/// the caller's thread runs late.
+/// Stops the run in the sixth interval. Allocations at the end of the run are never counted, even
+/// if the caller's thread runs late.
 fn go_on(index: u64) -> Flow {
     if index < 5 {
         Flow::Continue

@@ -77,7 +77,6 @@ thread_local! {
     /// The hash table of the LZ4 compressor, which takes 8 KiB. Each thread has a separate table,
     /// so that the compressor does not allocate a table for each frame.
     static TABLE: RefCell<CompressTable> = RefCell::new(CompressTable::small());
-    /// The encoder of Snappy. Each thread has a separate encoder.
     static SNAPPY: RefCell<snap::raw::Encoder> = RefCell::new(snap::raw::Encoder::new());
 }
 

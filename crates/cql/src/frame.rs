@@ -9,8 +9,8 @@ use crate::version::Version;
 /// Size of a frame header since protocol version 3, in bytes.
 pub const HEADER_BYTES: usize = 9;
 
-/// Maximum length of a body that cassay reads or writes, in bytes. This is the protocol's own limit
-/// (section 2.5 of the specification), beyond which Cassandra also refuses a frame.
+/// Maximum length of a body that cassay reads or writes, in bytes. This is the limit of the
+/// protocol (section 2.5 of the specification), beyond which Cassandra also refuses a frame.
 pub const BODY_BYTES_MAX: u32 = 256 * 1024 * 1024;
 
 /// Oldest protocol version whose frames have a header of nine bytes.
@@ -19,9 +19,7 @@ const OLDEST_VERSION: u8 = 3;
 /// Bit of the version byte that marks a response.
 pub const RESPONSE_BIT: u8 = 0x80;
 
-/// Offset of the stream id within a header.
 pub(crate) const STREAM_OFFSET: usize = 2;
-/// Offset of the body length within a header.
 pub(crate) const LENGTH_OFFSET: usize = 5;
 
 /// Kinds of messages.
@@ -167,8 +165,8 @@ impl Header {
         }
     }
 
-    /// Reads the header of a request in version 4, which cassay's own servers use. Returns
-    /// `Ok(None)` if fewer than [`HEADER_BYTES`] bytes have arrived.
+    /// Reads the header of a request in version 4, which cassay's servers use. Returns `Ok(None)`
+    /// if fewer than [`HEADER_BYTES`] bytes have arrived.
     ///
     /// # Errors
     /// As for a response. [`FrameError::Version`] contains the stream id, so that a server can

@@ -114,10 +114,12 @@ impl Handshake {
     }
 
     /// Processes an answer, whose body must not be compressed. Returns true if the connection is
-    /// now open. Otherwise the function has appended the next request, which carries the password.
+    /// now open. Otherwise the function has appended the next request, which contains the password.
     ///
     /// # Errors
-    /// The connection is unusable. No error message contains the password.
+    /// The node refuses the version, a request or the credentials, or requires credentials that are
+    /// missing. The answer may also be unexpected, or impossible to parse. The connection is then
+    /// unusable. No error message contains the password.
     pub fn answered(
         &mut self,
         (header, body): (&Header, &[u8]),

@@ -34,7 +34,7 @@ pub(crate) mod param {
     pub const NAMES: u8 = 0x40;
 }
 
-/// Identifiers by which a server recognizes a prepared statement.
+/// Identifiers by which a server recognises a prepared statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatementId<'a> {
     /// Id of the statement.
@@ -46,7 +46,6 @@ pub struct StatementId<'a> {
 }
 
 impl<'a> StatementId<'a> {
-    /// Reads the identifiers from a server's answer to PREPARE.
     pub(crate) fn read(reader: &mut Reader<'a>, version: Version) -> Result<Self, ParseError> {
         Ok(StatementId {
             id: reader.short_bytes("statement id")?,
@@ -334,7 +333,6 @@ pub fn batch(
     Ok(())
 }
 
-/// Appends the identifiers of a statement.
 pub(crate) fn append_statement(out: &mut Vec<u8>, statement: StatementId<'_>, version: Version) {
     append_short_bytes(out, statement.id);
     if version >= Version::V5 {

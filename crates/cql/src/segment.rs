@@ -28,7 +28,7 @@ const HEADER_CRC_BYTES: usize = 3;
 const TRAILER_BYTES: usize = 4;
 /// Bytes that precede the payload in the computation of its CRC.
 const CRC32_BEGIN: [u8; 4] = [0xFA, 0x2D, 0x55, 0xCA];
-/// Initial value of the CRC of a header. The next constant is the polynomial.
+/// Initial value of the CRC of a header, whose polynomial is [`CRC24_POLYNOMIAL`].
 const CRC24_BEGIN: u32 = 0x87_5060;
 const CRC24_POLYNOMIAL: u32 = 0x197_4F0B;
 
@@ -73,7 +73,6 @@ pub struct Segments {
     is_lz4: bool,
 }
 
-/// Content of a segment's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SegmentHeader {
     /// Number of bytes of the payload as received.
@@ -160,7 +159,7 @@ impl Segments {
     /// the header of the segment is not complete yet.
     ///
     /// # Errors
-    /// The bytes are not a header.
+    /// The checksum of the header does not match.
     pub fn segment_bytes(self, bytes: &[u8]) -> Result<Option<usize>, SegmentError> {
         let header = self.header(bytes)?;
         Ok(header.map(|header| self.header_bytes() + header.bytes + TRAILER_BYTES))
@@ -169,7 +168,7 @@ impl Segments {
     /// Puts the content of a whole segment into `payload`, and replaces the previous content.
     ///
     /// # Errors
-    /// The segment is corrupt.
+    /// A checksum does not match, or the payload does not decompress to the announced length.
     pub fn unwrap(self, segment: &[u8], payload: &mut Vec<u8>) -> Result<(), SegmentError> {
         let header = self.header(segment)?.expect("a whole segment has a header");
         let body = &segment[self.header_bytes()..];

@@ -8,7 +8,7 @@
 const C1: u64 = 0x87c3_7b91_1142_53d5;
 const C2: u64 = 0x4cf5_ad43_2745_937f;
 
-/// Returns the token of a serialized partition key. The partitioner maps `i64::MIN`, which marks
+/// Returns the token of a serialised partition key. The partitioner maps `i64::MIN`, which marks
 /// the start of the ring, to `i64::MAX`.
 #[inline]
 pub fn murmur3(key: &[u8]) -> i64 {

@@ -1,5 +1,5 @@
 //! Splits CQL into tokens, which are names, texts and symbols, and omits comments. The rules are
-//! those of Cassandra's own lexer (`Lexer.g`, which is the same in 4.0 to 6.0).
+//! those of Cassandra's lexer (`Lexer.g`, which is the same in 4.0 to 6.0).
 //!
 //! Invariants: a server interprets an accepted text in the same way as this module. The encoders of
 //! [`crate::request`] never send a comment to a server. If programs disagree about where a line
@@ -227,7 +227,7 @@ impl Piece {
     }
 }
 
-/// Iterator over the adjacent pieces of a text. The iterator ends after the first mistake.
+/// Iterator over the adjacent [`Piece`]s of a text. The iterator ends after the first mistake.
 struct Pieces<'a> {
     cql: &'a str,
     at: usize,
@@ -292,7 +292,6 @@ impl Iterator for Pieces<'_> {
     }
 }
 
-/// Returns true for the four characters that CQL treats as blanks.
 fn is_white(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r')
 }

@@ -1,7 +1,7 @@
 //! CQL types and values. The control plane decodes and encodes cells with this module.
 //!
 //! The data plane does not use this module, since it compares and writes bytes. Decoding reserves
-//! at most a small multiple of the cell's own size, regardless of the counts in the cell.
+//! at most a small multiple of the cell's size, regardless of the counts in the cell.
 
 mod class;
 mod decode;

@@ -66,7 +66,6 @@ impl ParseError {
 
 pub(crate) type Result<T> = std::result::Result<T, ParseError>;
 
-/// A cursor over bytes that another program has sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
@@ -80,13 +79,11 @@ impl<'a> Reader<'a> {
         Reader { bytes, at: 0 }
     }
 
-    /// Returns the offset of the next byte.
     #[inline]
     pub fn offset(&self) -> usize {
         self.at
     }
 
-    /// Returns the bytes after the cursor.
     #[inline]
     pub fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..]

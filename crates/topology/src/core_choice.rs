@@ -34,10 +34,8 @@ pub(crate) struct Pool {
     pub memory: Vec<Option<u64>>,
 }
 
-/// A cell that has been placed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct PlacedCell {
-    /// Number of vCPUs of the cell.
     pub vcpus: u32,
     /// Indexes of the cell's units, in ascending order.
     pub units: Vec<usize>,
@@ -107,7 +105,6 @@ impl Pool {
         }
     }
 
-    /// Returns the number of CPUs of all units.
     pub fn threads(&self) -> u32 {
         self.units.iter().map(|unit| unit.cpus.len() as u32).sum()
     }
@@ -150,8 +147,9 @@ impl Pool {
     }
 
     /// Chooses free units of a domain for `vcpus` vCPUs, or all free units if they are not enough.
-    /// The function prefers the L3 cache with the best fit. If no group is large enough, it first
-    /// takes whole free groups. The remainder comes from the group with the best fit.
+    /// The function prefers the L3 cache with the best fit. If no L3 cache has enough free units,
+    /// it first takes whole free L3 caches. The remainder comes from the L3 cache with the best
+    /// fit.
     pub fn choose(&self, domain: usize, vcpus: u32) -> Vec<usize> {
         let mut groups: Vec<(usize, Vec<usize>, bool)> = Vec::new();
         for &unit in &self.domains[domain] {

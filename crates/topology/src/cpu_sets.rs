@@ -55,8 +55,8 @@ pub(crate) struct RawNode {
     pub kind: Option<String>,
 }
 
-/// Position of a core in the machine, as indices in [`Raw`]. The indices of the die and the L3 come
-/// after their lowest CPUs, by which they are sorted.
+/// Position of a core in the machine, as indices in [`Raw`]. The pairs of the die and of the L3
+/// cache begin with their lowest CPUs, so that cores are sorted by these CPUs.
 struct CorePosition {
     package: usize,
     node: usize,
@@ -310,7 +310,7 @@ impl Raw {
         self.finish(machine)
     }
 
-    /// Adds everything except cores: nodes without cores, distances, devices and notes.
+    /// Adds nodes without cores, distances, devices and notes to the machine.
     fn finish(mut self, mut machine: Machine) -> Machine {
         let mut others: Vec<Node> = self
             .nodes
@@ -391,7 +391,7 @@ impl Raw {
     }
 }
 
-/// Returns, for each CPU number, the first set that contains it.
+/// Returns, for each CPU number, the index of the first set that contains the number.
 fn owners<'a>(sets: impl Iterator<Item = &'a CpuSet>) -> Vec<Option<usize>> {
     let mut owners = vec![None; CPU_NUMBERS_MAX as usize];
     for (index, set) in sets.enumerate() {

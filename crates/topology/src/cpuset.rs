@@ -121,7 +121,6 @@ impl CpuSet {
         is_new
     }
 
-    /// Adds all numbers from `first` to `last`.
     fn insert_range(&mut self, first: u32, last: u32) {
         let (low, high) = (first as usize / 64, last as usize / 64);
         if self.words.len() <= high {
@@ -237,7 +236,6 @@ impl From<CpuSet> for String {
     }
 }
 
-/// Formats the set as the kernel's list. The empty set becomes an empty text.
 impl CpuSet {
     /// Formats the set as CPU numbers for use in a sentence, such as `CPU 3` or `CPUs 0-1,4`.
     pub fn describe(&self) -> String {
@@ -248,6 +246,7 @@ impl CpuSet {
     }
 }
 
+/// Formats the set as the kernel's list. The empty set becomes an empty text.
 impl fmt::Display for CpuSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut numbers = self.iter().peekable();

@@ -133,8 +133,8 @@ fn draw_node(machine: &Machine, plan: Option<&Plan>, cores: &[usize], text: &mut
     }
 }
 
-/// Lists the users of these CPUs, with the CPUs of each user. A user is the housekeeping or an
-/// instance.
+/// Lists the users of these CPUs, with the CPUs of each user. A user is the housekeeping, an
+/// instance, or `idle` for unused CPUs.
 fn users(plan: &Plan, cpus: &CpuSet) -> String {
     let mut users = Vec::new();
     for node in &plan.housekeeping {

@@ -6,7 +6,7 @@
 pub struct ReadError {
     /// Description of the mistake, with the wrong value and the limit.
     pub what: String,
-    /// Position of the mistake: a file, a file and line, or a piece of the text.
+    /// Position of the mistake: a file, a file and line, or a part of the text.
     pub place: String,
     /// Advice on the next step.
     pub hint: String,

@@ -101,7 +101,6 @@ pub(crate) fn improve(
     }
 }
 
-/// Position of a cell: its instance, and its index in the instance.
 #[derive(Clone, Copy)]
 struct CellPlace {
     instance: usize,
@@ -136,7 +135,7 @@ impl Search<'_> {
         is_cheaper
     }
 
-    /// Tries to exchange a cell with each equal cell of another instance.
+    /// Tries to exchange a cell with each equal cell of the other instances.
     fn exchange(&mut self, place: CellPlace) -> bool {
         let CellPlace { instance, cell } = place;
         let mut is_better = false;

@@ -23,9 +23,9 @@ pub fn conc_gc_threads(parallel: u32) -> u32 {
     ((parallel + 2) / 4).max(1)
 }
 
-/// Returns the heap of an instance in whole MiB. It is half the memory of the instance, at most 31
-/// GiB. The other half is for the page cache. Intel's guide recommends 25 to 50 % of the memory for
-/// all heaps together.
+/// Returns the heap of an instance in whole MiB. The heap is half the memory of the instance, but
+/// at most 31 GiB. The other half is for the page cache. Intel's guide recommends 25 to 50 % of the
+/// memory for all heaps together.
 pub fn heap_bytes(memory_bytes: u64) -> u64 {
     ((memory_bytes / 2).min(HEAP_BYTES_MAX) >> 20) << 20
 }

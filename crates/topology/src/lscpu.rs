@@ -40,7 +40,6 @@ pub(crate) fn read(text: &str, place: &str) -> Result<Machine, ReadError> {
     ))
 }
 
-/// Reads the table of `lscpu -e` or `lscpu -p`.
 pub(crate) fn read_table(text: &str, place: &str) -> Result<Machine, ReadError> {
     let bad = |what: String| ReadError::new(place, what, HINT);
     let rows = columns::rows(text).map_err(bad)?;
@@ -75,7 +74,8 @@ fn with_dashes_as_null(text: &str) -> Cow<'_, str> {
     Cow::Owned(replaced)
 }
 
-/// Groups of CPUs that have the same value in a column of the table.
+/// Groups of CPUs that have the same value in a column of the table. `mhz` contains the frequency
+/// of each CPU.
 #[derive(Default)]
 struct Columns {
     packages: BTreeMap<String, CpuSet>,

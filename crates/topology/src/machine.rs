@@ -65,7 +65,8 @@ pub struct Die {
 pub struct Node {
     /// OS number of the node, such as 7 for `node7`.
     pub os: u32,
-    /// Indices of the node's cores, ascending. The list is empty for a node that has only memory.
+    /// Indices of the node's cores, in ascending order. The list is empty for a node that has only
+    /// memory.
     pub cores: Vec<usize>,
     /// Indices of the packages of the node's cores. If the firmware hides NUMA, the list has
     /// several packages.
@@ -103,8 +104,8 @@ pub struct L3 {
     /// True if the cache exists. If the source does not state an L3, the cores of one NUMA node in
     /// one package form a group that replaces it.
     pub is_real: bool,
-    /// Indices of the cores that share the cache, ascending. The cores may be in several nodes if
-    /// sub-NUMA clusters share one L3.
+    /// Indices of the cores that share the cache, in ascending order. The cores may be in several
+    /// nodes if sub-NUMA clusters share one L3.
     pub cores: Vec<usize>,
 }
 
@@ -161,14 +162,14 @@ pub struct Distances {
     pub rows: Vec<Vec<u32>>,
 }
 
-/// A device, and the node to which it is close.
+/// A device with its nearest node.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Device {
     /// Kind of device.
     pub kind: DeviceKind,
     /// Name of the device in the OS, such as `eth0` or `nvme0n1`.
     pub name: String,
-    /// OS number of the nearest node. `None` if the machine does not state it.
+    /// OS number of the nearest node. `None` if the number is unknown.
     pub node_os: Option<u32>,
 }
 
@@ -229,8 +230,8 @@ impl Machine {
     }
 
     /// Returns the distance from one node to another. The nodes are identified by index. If the
-    /// machine does not state distances, returns 10 for the same node, 16 within a package and 32
-    /// between packages.
+    /// distances are unknown, returns 10 for the same node, 16 within a package and 32 between
+    /// packages.
     pub fn distance(&self, from: usize, to: usize) -> u32 {
         let stated = self.distances.as_ref().map(|table| table.rows[from][to]);
         match stated {

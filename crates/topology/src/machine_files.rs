@@ -110,7 +110,6 @@ impl Tree {
         Ok(Tree::Archive(archive))
     }
 
-    /// Returns a tree of these files.
     pub fn from_files(files: impl Iterator<Item = (String, Vec<u8>)>) -> Tree {
         let mut archive = Archive::default();
         for (name, content) in files {
@@ -206,7 +205,6 @@ impl Tree {
         }
     }
 
-    /// Returns true if the folder exists.
     pub fn has_folder(&self, path: &str) -> bool {
         match self {
             Tree::Folder(root) => root.join(path).is_dir(),
@@ -285,7 +283,6 @@ fn entry_name(path: &[u8], place: &str) -> Result<String, ReadError> {
     Ok(name)
 }
 
-/// Refuses a path that is longer than [`NAME_BYTES_MAX`].
 fn within_path(path: &[u8], place: &str) -> Result<(), ReadError> {
     if path.len() <= NAME_BYTES_MAX {
         return Ok(());

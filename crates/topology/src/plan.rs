@@ -53,13 +53,13 @@ pub struct Instance {
     /// Cells of the instance in the order of the vCPUs. A cell is on one node, if it fits on that
     /// node.
     pub cells: Vec<Cell>,
-    /// Cores of the instance, by index in the machine, in the order of the vCPUs.
+    /// Indices of the instance's cores in the machine, in the order of the vCPUs.
     pub cores: Vec<usize>,
-    /// L3 caches of the instance, by index in the machine, ascending.
+    /// Indices of the instance's L3 caches in the machine, in ascending order.
     pub l3: Vec<usize>,
-    /// OS numbers of the instance's NUMA nodes, ascending.
+    /// OS numbers of the instance's NUMA nodes, in ascending order.
     pub nodes: Vec<u32>,
-    /// Packages of the instance, by index in the machine, ascending.
+    /// Indices of the instance's packages in the machine, in ascending order.
     pub packages: Vec<usize>,
     /// Memory of the instance on each node, in the order of the cells. The amounts add up to
     /// `memory_bytes`. The list is empty if the memory is not known.
@@ -77,8 +77,8 @@ pub struct Instance {
     pub yaml: Yaml,
 }
 
-/// The vCPUs of an instance that should be on one NUMA node. It corresponds to a virtual NUMA node,
-/// or to a NUMA client in the terms of ESXi.
+/// The vCPUs of an instance that should be on one NUMA node. A cell corresponds to a virtual NUMA
+/// node, or to a NUMA client in the terms of ESXi.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Cell {
     /// OS numbers of the cell's CPUs in the order of its vCPUs.
@@ -233,8 +233,8 @@ pub struct Bounds {
     pub crossing_node: u32,
 }
 
-/// The error for a request that the machine cannot fulfil. It has the missing resources, and
-/// suggestions for requests that would fit.
+/// The error for a request that the machine cannot fulfil. The error contains the missing
+/// resources, and suggestions for requests that would fit.
 #[derive(Clone, PartialEq, Debug, thiserror::Error, Serialize, Deserialize)]
 #[error("{what}\nhint: {hint}")]
 pub struct Infeasible {

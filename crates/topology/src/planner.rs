@@ -73,7 +73,8 @@ pub(crate) struct Attempt {
     pub near: Vec<usize>,
 }
 
-/// Compromises of one attempt. Attempts are made in order of preference.
+/// Compromises of one attempt. `keep` reserves the housekeeping CPUs, `share` lets instances share
+/// cores, and `mix` adds slower cores. Attempts are made in order of preference.
 #[derive(Clone, Copy)]
 struct Compromises {
     keep: bool,
@@ -127,7 +128,6 @@ pub(crate) fn fits_as_wished(machine: &Machine, wish: &PlacementRequest) -> bool
         })
 }
 
-/// Returns true if the request fits with any compromise.
 pub(crate) fn fits(machine: &Machine, wish: &PlacementRequest) -> bool {
     attempt(machine, wish).is_some()
 }

@@ -20,11 +20,11 @@ const FORMS: &str = "name a folder with sys/ in it, a tarball of one, hwloc's XM
                      `lscpu -J`, or a description such as \"pack:2 l3:1 core:8 pu:2\"";
 
 impl Machine {
-    /// Reads a machine from a path. It may be a folder with the files of /sys (and /proc), or an
-    /// archive of such a folder (tar, tar.gz, tar.bz2). It may also be hwloc's XML, the JSON of
-    /// `lscpu -J`, a table of lscpu, or a text in hwloc's synthetic notation. If the path does not
-    /// exist but looks like such a text, it is itself parsed as the text. `/` is the machine on
-    /// which this program runs.
+    /// Reads a machine from a path. The path may be that of a folder with the files of /sys (and
+    /// /proc), or an archive of such a folder (tar, tar.gz, tar.bz2). The path may also be that of
+    /// a file with hwloc's XML, the JSON of `lscpu -J`, a table of lscpu, or a text in hwloc's
+    /// synthetic notation. If the path does not exist but looks like such a text, it is itself
+    /// parsed as the text. `/` is the machine on which this program runs.
     pub fn read(path: &Path) -> Result<Machine, ReadError> {
         let place = path.display().to_string();
         let metadata = match fs::metadata(path) {
@@ -133,7 +133,7 @@ const ARCHITECTURES: [&str; 6] = [
     "loongarch64",
 ];
 
-/// Recognizes texts that describe a machine for people instead of programs. Returns the kind of
+/// Recognises texts that describe a machine for people instead of programs. Returns the kind of
 /// such a text. Returns `None` for other texts.
 fn listing_of(text: &str) -> Option<&'static str> {
     let first = text.lines().next().unwrap_or_default();

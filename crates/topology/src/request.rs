@@ -65,7 +65,7 @@ pub enum Profile {
     /// least 9 vCPUs may have vNUMA.
     Vsphere7,
     /// vSphere 8 with hardware version 20. The number of cores per socket is 0, so that vSphere
-    /// chooses it.
+    /// chooses the number.
     Vsphere8,
     /// vCPUs pinned to CPUs. The guest sees the topology of these CPUs (libvirt, KubeVirt, Nova).
     Pinned,

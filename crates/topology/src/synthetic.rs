@@ -18,7 +18,6 @@ const LEVELS_MAX: usize = 128;
 /// default.
 const MEMORY_BYTES: u64 = 1 << 30;
 
-/// Kinds of levels that this module distinguishes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum LevelKind {
     Package,

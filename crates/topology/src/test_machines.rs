@@ -221,7 +221,6 @@ impl Shape {
         files
     }
 
-    /// Writes the files of one CPU.
     fn cpu_files(&self, cpu: &Cpu, put: &mut impl FnMut(String, String)) {
         let folder = format!("sys/devices/system/cpu/cpu{}", cpu.os);
         put(format!("{folder}/online"), u8::from(cpu.online).to_string());

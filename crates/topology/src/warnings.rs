@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Deref;
 
-/// Kind of a warning. Only the kinds that a program describes in its own words have a name.
+/// Kind of a warning. Only kinds for which a program writes a different text have a separate
+/// variant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WarningKind {
     /// The instances use every CPU of the machine.

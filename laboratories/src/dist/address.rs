@@ -1,5 +1,5 @@
 //! The address at which a release is published. The address must be safe in scripts, because users
-//! copy it into them.
+//! copy the address into scripts.
 
 use std::fmt;
 use std::str::FromStr;

@@ -7,7 +7,6 @@ use xtask::architecture::{Architecture, SYSROOT_TARGETS};
 use xtask::process::{self, cargo};
 use xtask::tree;
 
-/// Name of the profile in `Cargo.toml`.
 const PROFILE: &str = "dist";
 
 /// Sources and output folder of a build.

@@ -1,4 +1,4 @@
-//! Collects all files of a package except the program. The layout of the files is suitable for
+//! Collects all files of a package, including the program. The layout of the files is suitable for
 //! `/usr/local` or `~/.local`.
 
 use super::archive::{Contents, Packed};
@@ -20,11 +20,11 @@ const DOCUMENTS: [&str; 3] = ["README.md", "CHANGELOG.md", "LICENSE"];
 /// root.
 const OF_RUST: &str = "share/doc/rust/COPYRIGHT-library.html";
 
-/// Returns all files of a package except the program. The program writes its manual pages and
+/// Returns all files of a package, including the program. The program writes its manual pages and
 /// completions itself.
 ///
 /// # Errors
-/// The program does not write them, or a document is missing.
+/// The program does not write its manual pages or completions, or a document is missing.
 pub fn collect(
     runner: &Runner,
     program: Vec<u8>,

@@ -1,6 +1,6 @@
 //! Packs the program as a container image. The image is an OCI image layout in a tar archive, with
 //! one layer and no base image. `skopeo copy oci-archive:FILE docker://REGISTRY/cassay:TAG` copies
-//! it to a registry.
+//! the image to a registry.
 
 use super::archive::{self, Contents, Packed};
 use super::sha256;
@@ -82,7 +82,6 @@ pub fn build(
     Ok((name, archive::plain(&files, ".", epoch_s)?))
 }
 
-/// Adds a blob to the files, and returns its descriptor.
 fn blob(files: &mut Contents, kind: &str, bytes: Vec<u8>) -> Value {
     let refers = json!({
         "mediaType": format!("application/vnd.oci.image.{kind}"),

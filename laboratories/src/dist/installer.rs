@@ -8,7 +8,6 @@ use xtask::architecture::Architecture;
 /// Name of the file next to the packages.
 pub const NAME: &str = "install.sh";
 
-/// The script, with placeholders for the values of a release.
 const TEMPLATE: &str = include_str!("install.sh");
 
 /// An archive that the script can install, with its architecture and its digest (SHA-256).

@@ -199,7 +199,6 @@ fn linked(metadata: &Metadata) -> Vec<(&Package, Vec<(String, String)>)> {
     found
 }
 
-/// Returns the digests in the lock file, by name and version.
 fn digests() -> Result<BTreeMap<(String, String), String>> {
     #[derive(Deserialize)]
     struct Lock {

@@ -1,6 +1,6 @@
 //! Packs the program for Fedora, openSUSE and related distributions with rpmbuild, which is also
-//! available on Debian. If rpmbuild is not installed, this package is omitted, and the output says
-//! so.
+//! available on Debian. If rpmbuild is not installed, this package is omitted, and the output
+//! reports this.
 
 use super::archive::{Contents, Packed};
 use anyhow::{Context, Result};
@@ -11,7 +11,6 @@ use std::path::Path;
 use xtask::architecture::Architecture;
 use xtask::process;
 
-/// Program that builds the package.
 const PROGRAM: &str = "rpmbuild";
 
 /// Files that the package lists as licences. rpm installs them even if the user omits documents.
@@ -49,8 +48,8 @@ pub fn is_possible() -> bool {
 }
 
 /// Returns the name and the bytes of the package of version `number` of the program. All files get
-/// the time `epoch_s`, in seconds since 1970. The package is made in the folder `work`, which is
-/// removed before and afterwards.
+/// the time `epoch_s`, in seconds since 1970. rpmbuild makes the package in `folder`, which this
+/// function removes before and afterwards.
 ///
 /// # Errors
 /// rpmbuild fails.
@@ -102,7 +101,6 @@ fn placed(contents: &Contents) -> Result<Contents> {
     Ok(placed)
 }
 
-/// Returns the spec file for rpmbuild.
 fn spec(placed: &Contents, number: &str) -> String {
     let mut text = format!(
         "Name: cassay\nVersion: {number}\nRelease: 1\nSummary: {}\nLicense: Apache-2.0\n\

@@ -13,7 +13,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 /// Platform tags. A static program runs on every Linux, with musl or glibc. The tags name glibc
-/// 2.17, because it is the oldest glibc with a tag, and old versions of pip know this tag.
+/// 2.17, because it is the oldest glibc with a tag, and old versions of pip support this tag.
 const SYSTEMS: [&str; 3] = ["manylinux_2_17", "manylinux2014", "musllinux_1_1"];
 
 /// Returns the name and the bytes of the wheel of version `number` of the program.

@@ -16,13 +16,11 @@ const TESTS: [Test; 2] = [
     Test {
         package: "agent",
         target: &["--test", "it"],
-        // The tests run one at a time, because the emulated CPUs take turns on one CPU of this
-        // machine.
+        // The tests run one at a time, because all emulated CPUs share one CPU of this machine.
         arguments: &["confine::", "nodes::", "--test-threads", "1", "--nocapture"],
     },
 ];
 
-/// A test program of a crate.
 struct Test {
     package: &'static str,
     /// Target of the test program, in cargo's notation: `--lib`, or `--test NAME`.

@@ -94,7 +94,6 @@ const fn wish(instances: u32, vcpus: u32, memory_mib: u64, within: Within) -> Wi
     }
 }
 
-/// A shape with default values, which most shapes use.
 const PLAIN: Shape = Shape {
     name: "",
     about: "",

@@ -20,7 +20,6 @@ pub struct Step {
     pub script: String,
 }
 
-/// Returns a step that runs cassay.
 fn cassay(name: impl Into<String>, words: &str) -> Step {
     Step {
         name: name.into(),
@@ -111,8 +110,8 @@ fn make_group(group: &str, cpus: &Numbers, node: u32) -> String {
 }
 
 /// Script that packs the files of /sys and /proc that cassay's reader uses. The files are copied
-/// first, because the content of a file in /sys is shorter than its stated size. Errors are
-/// ignored, because even root cannot read some of the files.
+/// first, because the content of a file in /sys is shorter than its stated size. Errors of the
+/// first copy are ignored, because even root cannot read some of the files.
 const FILES: &str = "\
 mkdir -p /tmp/files/sys/devices/system /tmp/files/proc/self
 to=/tmp/files/sys/devices/system

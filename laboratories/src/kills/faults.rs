@@ -24,11 +24,11 @@ window: {warmup: 1s, measure: 4m}
 repeat: {blocks: 1}
 ";
 
-/// Duration of a fault that no remaining process can heal, in seconds. This is longer than the time
-/// after which other nodes consider a node down.
+/// Value of `--for` for a fault without a task, in seconds. It is longer than the time after which
+/// other nodes consider a node down.
 const HELD_S: u64 = 30;
 
-/// Maximum duration of a command, in seconds.
+/// Value of `--for` for a fault that performs a task, in seconds.
 const DONE_S: u64 = 180;
 
 /// Maximum time until a fault is observed on a busy machine, in seconds. It includes the start of
@@ -42,7 +42,6 @@ const SETTING: (&str, &str) = ("hinted_handoff_throttle", "2048KiB");
 /// switch between them.
 const HOSTS: usize = 4;
 
-/// A kind of fault, as listed by `fault list`.
 struct ListedFault {
     kind: String,
     /// Kind of object that the fault affects, such as a node, a host or several hosts.
@@ -57,8 +56,8 @@ struct ListedFault {
     task: bool,
 }
 
-/// Kills processes in the middle of faults. `only` lists the kinds of faults. If it is empty, all
-/// kinds that this machine supports are used.
+/// Kills processes in the middle of faults. `only` lists the kinds of faults. If the list is empty,
+/// all kinds that this machine supports are used.
 ///
 /// # Errors
 /// Resources remain, or a fault is not healed in time.
@@ -103,7 +102,6 @@ fn on_a_kept_cluster(only: &[String]) -> Result<Vec<ListedFault>> {
     Ok(kinds)
 }
 
-/// Returns the kinds of faults that the kept cluster supports.
 fn kinds(lab: &Lab, only: &[String]) -> Result<Vec<ListedFault>> {
     let listed = called(lab, &["fault", "list", "--json"])?;
     let listed: serde_json::Value = serde_json::from_str(&listed).context("read the kinds")?;
@@ -125,7 +123,6 @@ fn kinds(lab: &Lab, only: &[String]) -> Result<Vec<ListedFault>> {
     Ok(kinds)
 }
 
-/// Runs a command of cassay on the clusters of a lab, and returns its output.
 fn called(lab: &Lab, arguments: &[&str]) -> Result<String> {
     let words = lab.words(arguments);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -191,7 +188,7 @@ fn on_kept(lab: &Lab, seen: &Seen, kind: &ListedFault) -> Result<String> {
     ))
 }
 
-/// Kills the command or the agents of a study in the middle of a fault.
+/// Kills the command, the agents or the guards of a study in the middle of a fault.
 fn in_a_study(kind: &ListedFault, victim: Victim) -> Result<String> {
     let lab = Lab::make(&STUDY.replace("FAULT", &kind.item()))?;
     let mut study = lab.start()?;
@@ -307,7 +304,6 @@ impl ListedFault {
         item + "}"
     }
 
-    /// Returns the fault as arguments of a command.
     fn arguments(&self) -> Vec<String> {
         let mut words = vec!["fault".to_owned(), "run".to_owned(), self.kind.clone()];
         let place = match self.breaks.as_str() {

@@ -18,7 +18,7 @@ use xtask::process;
 /// Folder of the cluster. The path must be short, because the folder contains sockets.
 const FOLDER: &str = "/run/cassay-kubernetes";
 
-/// Bridge between pods. The next constant is the network of their addresses.
+/// Bridge between pods, whose addresses are in [`SUBNET`].
 const BRIDGE: &str = "cassay-k8s0";
 const SUBNET: &str = "10.89.0.0/24";
 
@@ -198,7 +198,6 @@ fn free_ports() -> Result<[u16; 4]> {
     Ok(ports)
 }
 
-/// Inserts the path of the cluster's folder after the first `=`.
 fn in_folder(words: &str) -> String {
     words.replacen('=', &format!("={FOLDER}/"), 1)
 }
@@ -348,7 +347,6 @@ fn bridge() -> serde_json::Value {
     })
 }
 
-/// Returns the configuration of containerd.
 fn containerd() -> String {
     // The OOM score is restricted, because runc fails if it does not have the permission to lower
     // the score.
@@ -366,7 +364,6 @@ fn containerd() -> String {
     )
 }
 
-/// Runs kubectl on this cluster, and returns its output.
 fn cluster_said(words: &[&str]) -> Result<String> {
     let config = format!("--kubeconfig={FOLDER}/kubeconfig");
     process::output("kubectl", &[&[config.as_str()], words].concat())
@@ -395,7 +392,7 @@ fn clear() -> Result<()> {
                       iptables-restore -T filter; for set in $(ipset list -n | grep '^KUBE-'); do \
                       ipset destroy $set; done";
     process::output("sh", &["-c", unfiltered])?;
-    // Kills only the shims of this containerd. The shims are recognized by the socket of this
+    // Kills only the shims of this containerd. The shims are recognised by the socket of this
     // containerd, which is among their arguments.
     let _ = process::output(
         "pkill",

@@ -37,7 +37,6 @@ pub fn images(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(vec![pause, shell, java])
 }
 
-/// Returns the home folder of this machine's Java.
 fn java_home() -> Result<PathBuf> {
     let said = process::stderr("java", &["-XshowSettings:properties", "-version"], &[])?;
     let home = said.lines().find_map(|line| line.trim().strip_prefix("java.home = "));
@@ -46,7 +45,6 @@ fn java_home() -> Result<PathBuf> {
     ))
 }
 
-/// Returns all files below a folder.
 fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for entry in

@@ -19,8 +19,8 @@ const PARTS: [(&str, &str); 8] = [
     ("/usr/bin/gcc", "gcc"),
 ];
 
-/// Checks that the required programs are installed. The user must install Go and kubectl, because
-/// Debian does not have suitable versions.
+/// Checks that Go and kubectl are installed, and installs missing packages of Debian. The user must
+/// install Go and kubectl, because Debian does not have suitable versions.
 pub fn ready() -> Result<()> {
     for (program, words) in [
         ("go", &["version"][..]),

@@ -10,7 +10,6 @@ use xtask::{process, tree};
 pub const LATTE: &str = "0.29.0";
 /// Version of ScyllaDB's latte, which is a tag of its repository.
 pub const LATTE_SCYLLA: &str = "0.49.0-scylladb";
-/// Repository of ScyllaDB's latte.
 const LATTE_SCYLLA_REPOSITORY: &str = "https://github.com/scylladb/latte";
 /// Version of the Cassandra release that contains the stress tool. A release of the 3.x line is
 /// used, because later versions of the tool are not faster.

@@ -218,7 +218,6 @@ impl Drop for Client {
     }
 }
 
-/// Processor time that a client had used at a certain time.
 #[derive(Clone, Copy, Debug)]
 struct Cpu {
     at: Instant,
@@ -287,7 +286,7 @@ pub fn watch(
     })
 }
 
-/// Returns the processor time that a child has used so far in seconds, and its peak memory in MB.
+/// Returns the processor time in seconds that a child has used so far, and its peak memory in MB.
 /// The time is `None` when the exit status of the child has already been collected.
 pub fn used(child: &Child) -> (Option<f64>, f64) {
     let process = format!("/proc/{}", child.id());

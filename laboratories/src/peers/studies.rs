@@ -3,8 +3,8 @@
 use super::tools::LATTE_KEYSPACE;
 use super::{Case, IN_FLIGHT, Load, PeerServer, ROWS};
 
-/// Returns the study of a case. The study has one point. On the null target, it loads no data. It
-/// does not read rows back for verification, because the peers do not do this either.
+/// Returns the study of a case. The study has one point, and loads no data. It does not read rows
+/// back for verification, because the peers do not do this either.
 pub fn of_case(case: Case, quantum: &str, seconds: u64) -> String {
     let kind = if case.is_read { "read" } else { "write" };
     let point = match case.load {

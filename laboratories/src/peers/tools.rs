@@ -53,7 +53,7 @@ pub struct Run {
     pub server_lag_us: Option<[f64; 2]>,
 }
 
-/// Figures that a tool reports about its own run.
+/// Figures that a tool reports about its run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Reported {
     ops_per_s: f64,
@@ -244,7 +244,6 @@ fn cassay(text: &str, address: SocketAddr, places: &Places) -> Result<(String, V
     Ok((built("cassay"), arguments.map(str::to_owned).to_vec()))
 }
 
-/// Returns the contents of the only findings.json below the results folder.
 fn read_findings(places: &Places) -> Result<String> {
     let mut folders = vec![places.scratch.join("results")];
     while let Some(folder) = folders.pop() {

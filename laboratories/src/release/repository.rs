@@ -149,7 +149,7 @@ impl Repository {
     ///
     /// # Errors
     /// The repository has changed since the release began. In this case, this function does not
-    /// change it.
+    /// change the repository.
     pub fn take(&self, base: &Base, clone: &Repository, version: Version) -> Result<()> {
         let now = self.base()?;
         ensure!(

@@ -58,7 +58,8 @@ impl Lab {
         self.git(&["commit", "--quiet", "--message", "Change something"]);
     }
 
-    /// Returns the content of all files that a release changes.
+    /// Returns the state that a refused release must not change: the commit, the refs, the status
+    /// and the differences.
     fn state(&self) -> [String; 4] {
         [
             self.git(&["rev-parse", "HEAD"]),

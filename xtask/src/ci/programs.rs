@@ -30,7 +30,6 @@ pub fn built() -> Result<Vec<Program>> {
     Ok(programs)
 }
 
-/// Returns the test programs that cargo's JSON output names.
 fn parsed(said: &str) -> Vec<Program> {
     let program = |line: &str| -> Option<Program> {
         let unit: Value = serde_json::from_str(line).ok()?;
@@ -56,7 +55,7 @@ impl Program {
     /// Returns the names of the program's tests, without those that are `#[ignore]`d.
     ///
     /// # Errors
-    /// The program does not list them.
+    /// The program cannot be started, or it fails.
     pub fn tests(&self) -> Result<Vec<String>> {
         let ignored = self.listed(&["--ignored"])?;
         let mut tests = self.listed(&[])?;
@@ -67,7 +66,7 @@ impl Program {
     /// Returns the tests that the program lists with these arguments.
     ///
     /// # Errors
-    /// The program does not list them.
+    /// The program cannot be started, or it fails.
     pub fn listed(&self, arguments: &[&str]) -> Result<Vec<String>> {
         let listed = process::output(&self.path, &[arguments, &["--list"]].concat())
             .with_context(|| format!("list the tests of {}", self.name))?;

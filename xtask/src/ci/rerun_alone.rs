@@ -1,9 +1,9 @@
 //! Runs tests again alone if they failed while other tests were running. The gate fails in any
 //! case.
 //!
-//! The slow tests apply load in real time and start nodes, and several of them run at the same time
-//! on two CPUs. The second attempt distinguishes two kinds of defects. A test that also fails alone
-//! is easy to debug. A test that passes alone depends on the other tests. Both kinds make the gate
+//! The slow tests apply load in real time and start nodes, and several of them run at the same
+//! time. The second attempt distinguishes two kinds of defects. A test that also fails alone is
+//! easy to debug. A test that passes alone depends on the other tests. Both kinds make the gate
 //! fail, because an unsteady test has a cause in the product or in the test.
 
 use super::units::UnitResult;

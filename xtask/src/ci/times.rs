@@ -104,7 +104,6 @@ impl Times {
         self.add(format!("{STEP}{name}"), seconds);
     }
 
-    /// Returns the duration of all steps together, in seconds.
     fn steps(&self) -> f64 {
         let steps = self.0.iter().filter(|(name, _)| name.starts_with(STEP));
         steps.map(|(_, seconds)| seconds).sum()

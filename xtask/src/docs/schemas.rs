@@ -32,7 +32,6 @@ const EXPECTED: &str = "Only in the output of `cassay plan --json`. Sentences ab
                         differences that the comparison can detect, estimated from the noise of \
                         the study's last run.";
 
-/// Description of the empty word.
 const EMPTY: &str = "In files of earlier versions: none of these.";
 
 /// Returns every schema with the path of its file.
@@ -75,14 +74,13 @@ fn schema(records: &Records, root: &str, title: &str) -> Result<String> {
 
 struct Maker<'a> {
     records: &'a Records,
-    /// Completed definitions, by the name of the type.
     defs: Map<String, Value>,
     /// File that defines each type, by the name of the type.
     files: BTreeMap<String, String>,
 }
 
 impl Maker<'_> {
-    /// Returns the schema of a named type. It is generated when it is first used.
+    /// Returns the schema of a named type. The schema is generated when the type is first used.
     fn type_schema(&mut self, name: &str, user: &str) -> Result<Value> {
         let Some((file, typ)) = self.records.find(name, user) else {
             bail!("{user}: the type {name} is unknown");
@@ -136,7 +134,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Returns the schema of a type that is serialized as another type. The comments of the fields
+    /// Returns the schema of a type that is serialised as another type. The comments of the fields
     /// come from the type in `comments`.
     fn written_as(
         &mut self,
@@ -248,7 +246,6 @@ impl Maker<'_> {
         Ok(json!({"type": "object", "properties": properties}))
     }
 
-    /// Returns the schema of a Rust type in a field of a record.
     fn form(&mut self, typ: &syn::Type, file: &str) -> Result<Value> {
         let path = match typ {
             syn::Type::Array(array) => {
@@ -316,13 +313,11 @@ impl Maker<'_> {
     }
 }
 
-/// Returns the name of a file's module.
 fn stem(file: &str) -> &str {
     let path = file.trim_end_matches(".rs").trim_end_matches("/mod");
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Returns the schema of a set of words, with the description of each word.
 fn words(words: &[Word]) -> Value {
     let all = words.iter().flat_map(|word| {
         word.names
@@ -332,7 +327,6 @@ fn words(words: &[Word]) -> Value {
     json!({"oneOf": all.collect::<Vec<_>>()})
 }
 
-/// Adds a doc comment to a schema as the description of the schema.
 fn described(said: &[Attribute], form: Value) -> Value {
     let lines: Vec<String> = said.iter().filter_map(comment).collect();
     let text = lines.join(" ");
@@ -365,7 +359,6 @@ fn comment(attribute: &Attribute) -> Option<String> {
     }
 }
 
-/// Returns true if a field or type has this serde attribute.
 fn serde_has(attributes: &[Attribute], word: &str) -> bool {
     serde_words(attributes).iter().any(|(name, _)| name == word)
 }

@@ -54,7 +54,6 @@ impl<'ast> Visit<'ast> for Renamed {
     }
 }
 
-/// A statement `let name = value;`.
 struct LetStatement<'a> {
     name: &'a syn::Ident,
     is_typed: bool,
@@ -80,8 +79,8 @@ fn let_statement(statement: &Stmt) -> Option<LetStatement<'_>> {
     }
 }
 
-/// Calls whose result borrows their receiver. The receiver of such a call needs a name, so that it
-/// lives long enough.
+/// Calls whose result borrows their receiver. The receiver of such a call needs a name, so that the
+/// receiver exists long enough.
 const BORROWING: [&str; 7] = [
     "as_bytes", "as_deref", "as_ref", "as_slice", "as_str", "iter", "to_str",
 ];

@@ -15,8 +15,7 @@ const SOURCE: &str = "{source";
 /// Maximum number of lines between an `unsafe` and the reason above it. The number is large enough
 /// for a long comment before a wrapped statement.
 const SAFETY_LINES_MAX: usize = 8;
-/// File with the data plane. The next constant is the folder of its modules. The data plane is only
-/// in these, so that its boundary is visible.
+/// File with the data plane, whose modules are in the folder [`HOT_LOOP_MODULES`].
 const HOT_LOOP: &str = "crates/load/src/worker.rs";
 const HOT_LOOP_MODULES: &str = "crates/load/src/worker/";
 /// Words that the data plane must not contain, because they indicate code that is slow, blocking or

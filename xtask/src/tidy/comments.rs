@@ -66,7 +66,7 @@ pub fn sentences(tree: &Tree) -> Vec<Violation> {
 /// First words of a comment that leave its subject open.
 const OPENINGS: [&str; 3] = ["What ", "Whether ", "Who "];
 
-/// Words that stand for an actor or a number which the comment does not name.
+/// Words that replace an actor or a number that the comment does not name.
 const UNNAMED: [&str; 7] = [
     "; none", "nobody", "somebody", "whoever", " whom ", " of ours", "so many",
 ];
@@ -87,7 +87,6 @@ pub fn plain(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Returns true if a comment begins with one of [`OPENINGS`] or contains one of [`UNNAMED`].
 fn is_private(text: &str) -> bool {
     let words = text.trim_start_matches(['/', '!']).trim_start();
     OPENINGS.iter().any(|opening| words.starts_with(opening))
@@ -114,7 +113,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_between).filter(|word| !word.is_empty())
 }
 
-/// Returns true if the name consists of two or more capitalized words. A single word may be any
+/// Returns true if the name consists of two or more capitalised words. A single word may be any
 /// noun.
 fn is_camel(word: &str) -> bool {
     let mut letters = word.chars();

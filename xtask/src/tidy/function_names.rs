@@ -10,7 +10,6 @@ const TEST_NAME_MAX: usize = 60;
 /// Prepositions and participles. As the name of a function, such a word describes neither its
 /// action nor its result.
 const NO_NAMES: [&str; 7] = ["asked", "known", "named", "of", "said", "seen", "told"];
-/// Words that may come before `fn`.
 const MODIFIERS: [&str; 5] = ["async", "const", "default", "extern", "unsafe"];
 
 /// Checks that no function has one of the words of [`NO_NAMES`] as its whole name.

@@ -23,7 +23,6 @@ const TEST_DEPENDENCIES: [(&str, &str); 4] = [
 /// not state what only these crates know.
 const DEVELOPMENT: [&str; 2] = ["xtask", "laboratories"];
 
-/// A row of the table.
 #[derive(Debug, PartialEq)]
 struct Row {
     line: usize,
@@ -78,7 +77,6 @@ fn places(name: &str) -> (String, [String; 2]) {
     (format!("{folder}/Cargo.toml"), roots)
 }
 
-/// Returns the names in a table of dependencies in the manifest.
 fn dependencies_of(manifest: &toml::Table, key: &str) -> BTreeSet<String> {
     let table = manifest.get(key).and_then(toml::Value::as_table);
     table.into_iter().flat_map(|table| table.keys().cloned()).collect()

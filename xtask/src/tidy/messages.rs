@@ -68,7 +68,6 @@ fn is_prose(line: &str) -> bool {
         && !is_list()
 }
 
-/// Replaces each `{name}` in a format text by one word.
 fn without_placeholders(text: &str) -> String {
     let mut out = String::new();
     let mut depth = 0;

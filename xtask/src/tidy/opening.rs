@@ -213,8 +213,8 @@ fn collect(tokens: TokenStream, bans: &[&str], calls: &mut Vec<(usize, String)>)
     }
 }
 
-/// Returns the name before `::` and the token at index `at`. Returns `None` if another token stands
-/// there.
+/// Returns the name in front of the `::` that precedes the token at index `at`. Returns `None` if
+/// no such name precedes the token.
 fn before(all: &[TokenTree], at: usize) -> Option<String> {
     let is_colon =
         |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':');

@@ -145,7 +145,7 @@ pub fn parse_errors(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Returns true for a source file of one of these crates, except for test files.
+/// Returns true for a source file of one of the [`READERS`], except for test files.
 fn is_reader(path: &str) -> bool {
     let is_of = |name: &&str| path.starts_with(&format!("crates/{name}/src/"));
     READERS.iter().any(is_of) && !path.contains("/tests/") && !path.ends_with("/tests.rs")

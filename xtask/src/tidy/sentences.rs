@@ -1,11 +1,12 @@
 //! Checks the sentences of documents, and of the descriptions in schemas, because users read them.
-//! A sentence must have at most 30 words, name its actors, and not begin with "What".
+//! A sentence must have at most 30 words and name its actors. It must not begin with "What", or
+//! contain "is no" before a noun.
 
 use super::Violation;
 use crate::tree::Tree;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-/// Words that stand for an actor or a number without naming it.
+/// Words that replace the name of an actor or a number.
 const UNNAMED: [&str; 6] = [
     "nobody", "somebody", "whoever", "whom", "of ours", "so many",
 ];
@@ -27,10 +28,9 @@ const COMPARISON_WORDS: [&str; 13] = [
     "slower",
 ];
 
-/// Maximum number of words of a sentence.
 const WORDS_MAX: usize = 30;
 
-/// Maximum number of words of a label, such as "What you see". The rules do not apply to labels.
+/// Maximum number of words of a label, such as "What you see". A label may begin with "What".
 const LABEL_WORDS: usize = 4;
 
 /// Checks each sentence of the documents, and each description of the schemas.
@@ -54,7 +54,6 @@ fn is_for_users(path: &str) -> bool {
     !path.starts_with("docs/decisions/")
 }
 
-/// Returns the violations in the texts of one file.
 fn judged(path: &str, texts: &[String]) -> Vec<Violation> {
     let all = texts.iter().flat_map(|text| broken_sentences(text));
     all.map(|what| Violation::on_line(path, 1, what)).collect()
@@ -96,7 +95,6 @@ fn broken_rule(sentence: &str) -> Option<String> {
     }
 }
 
-/// Replaces each code span by one word.
 fn without_code(text: &str) -> String {
     let parts = text.split('`').enumerate();
     parts.map(|(index, part)| if index % 2 == 1 { "code" } else { part }).collect()
@@ -158,7 +156,6 @@ fn split(text: &str) -> Vec<String> {
     sentences
 }
 
-/// Adds all descriptions of a schema.
 fn descriptions(value: &serde_json::Value, texts: &mut Vec<String>) {
     match value {
         serde_json::Value::Object(map) => {

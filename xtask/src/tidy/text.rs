@@ -28,8 +28,8 @@ const LARGE_FILES: [(&str, &str); 2] = [
     ),
 ];
 
-/// Markers of unfinished work, and forbidden names. They are split, so that this file passes its
-/// own rule.
+/// Markers of unfinished work, and forbidden names. They are split, so that this file passes the
+/// rule.
 const LEFTOVER_WORDS: [&str; 3] = [
     concat!("TO", "DO"),
     concat!("FIX", "ME"),
@@ -251,7 +251,6 @@ pub(super) struct Document {
     headings: Vec<String>,
     /// Code spans and code blocks, each with its line.
     codes: Vec<(usize, String)>,
-    /// Code spans, each with its line.
     pub(super) spans: Vec<(usize, String)>,
 }
 

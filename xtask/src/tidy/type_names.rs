@@ -71,7 +71,6 @@ const STILL_THERE: [(&str, &str); 2] = [
     ("crates/measure/src/lower_bound.rs", "Known"),
 ];
 
-/// Keywords before the name of a defined type.
 const DEFINING: [&str; 5] = ["struct", "enum", "trait", "type", "union"];
 
 /// Checks that the whole name of a new type is not one of the words of [`NO_NAMES`] or a

@@ -47,7 +47,7 @@ fn masked(mut error: Error) -> Error {
     error
 }
 
-/// Returns the name before `=`, if it is a plain name, and `…` for the rest.
+/// Returns `NAME=…` if the text before `=` is a plain name, and `…` otherwise.
 fn key(value: &str) -> String {
     let is_name = |name: &&str| {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);

@@ -104,7 +104,7 @@ impl SshArgs {
     /// Returns the machine with this name.
     ///
     /// # Errors
-    /// The folder is not valid.
+    /// The name is not a destination of ssh, or the folder is not a plain path.
     pub fn destination(&self, name: &str) -> Result<Destination> {
         Destination::new(name, self.sudo, self.folder.as_deref())
     }

@@ -65,7 +65,6 @@ pub fn release(text: &str) -> Result<Release, String> {
     Release::parse(text).map_err(|unknown| format!("{}; {}", unknown.why, unknown.hint))
 }
 
-/// Parses a SHA-256 in hexadecimal digits.
 fn sha256(text: &str) -> Result<String, String> {
     let is_one = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let found = is_one.then(|| text.to_owned());

@@ -179,20 +179,18 @@ pub struct ReadArgs {
     pub file: PathBuf,
 }
 
-/// Parses a value of a planner's type, by its name in JSON.
+/// Parses a value of an enum of the crate `topology`, by its name in JSON.
 fn word<W: serde::de::DeserializeOwned>(text: &str) -> Result<W, String> {
     let word = serde_json::from_value(serde_json::Value::from(text));
     word.map_err(|error| format!("{error}"))
 }
 
-/// Parses the name of a placement. The error lists all names.
 fn placing(text: &str) -> Result<target_spec::Placing, String> {
     use target_spec::Placing;
     let names = || Placing::ALL.map(Placing::name).join(", ");
     Placing::from_name(text).ok_or_else(|| format!("write one of {}", names()))
 }
 
-/// Parses `none`, `perftune`, a number of cores, or `cpus:LIST`.
 fn housekeeping(text: &str) -> Result<::topology::Housekeeping, String> {
     use ::topology::{CpuSet, Housekeeping};
     match (text, text.strip_prefix("cpus:")) {
@@ -213,14 +211,12 @@ fn housekeeping(text: &str) -> Result<::topology::Housekeeping, String> {
     }
 }
 
-/// Parses a ratio of CPUs from 1 to 64.
 fn overcommit(text: &str) -> Result<f64, String> {
     let ratio = study::units::parse_number(text)?;
     let is_one = (1.0..=64.0).contains(&ratio);
     is_one.then_some(ratio).ok_or_else(|| "write a number from 1 to 64".to_owned())
 }
 
-/// Parses an export format, or `all`.
 fn export_format(text: &str) -> Result<String, String> {
     let names: Vec<&str> = ::topology::export::FORMATS.iter().map(|format| format.name).collect();
     if text == "all" || names.contains(&text) {

@@ -103,12 +103,10 @@ pub struct CheckArgs {
     pub secret: Vec<(String, SecretSource)>,
 }
 
-/// Checks `attach:HOST[:PORT]` and returns the whole text.
 fn attached(text: &str) -> Result<String, String> {
     contact_point(text).map(|_| text.to_owned())
 }
 
-/// Parses a target that can prepare statements.
 pub(super) fn server(text: &str) -> Result<String, String> {
     match text {
         "null" => {

@@ -24,7 +24,7 @@ use store::Run;
 use store::record::ComparisonRecord;
 use study::settings::Study;
 
-/// File that identifies the bisection in a folder.
+/// File that identifies the bisection to which a folder belongs.
 const FILE: &str = "bisect.json";
 
 /// Metrics for which a higher value is better. For latencies, a lower value is better.
@@ -87,7 +87,6 @@ fn between(builds: Vec<Build>, good: Option<&str>, bad: Option<&str>) -> Result<
     Ok(builds[first..=last].to_vec())
 }
 
-/// Returns true if a study's text has `repeat.blocks`.
 fn says_blocks(study: &Study) -> bool {
     let source = yaml::SourceText {
         name: study.source.clone(),
@@ -136,7 +135,6 @@ fn own(folder: &Path, what: &serde_json::Value) -> Result<()> {
     }
 }
 
-/// Result of a step.
 enum BisectStep {
     /// The metric that was compared, and the effect of the build on this metric.
     Compared(String, Effect),
@@ -144,14 +142,13 @@ enum BisectStep {
     Ends(Exit),
 }
 
-/// A bisection in progress.
 struct Bisection<'a> {
     args: &'a BisectArgs,
     common: &'a Common,
     folder: PathBuf,
     builds: Vec<Build>,
-    /// True if the study states the number of blocks. Each step then runs exactly this number of
-    /// blocks, even if the comparison remains undecided.
+    /// True if the study contains `repeat.blocks`. Each step then runs a fixed number of blocks,
+    /// even if the comparison remains undecided. This number comes from `--blocks`.
     has_blocks: bool,
 }
 
@@ -265,7 +262,6 @@ impl Bisection<'_> {
         Ok(BisectStep::Compared(metric, effect))
     }
 
-    /// Returns the arguments of the study that a step runs.
     fn study_of(&self, build: usize, before: usize) -> StudyArgs {
         let [good, other] = [0, build].map(|build| &self.builds[build]);
         let variants = format!("variants={{{}, {}}}", good.variant(), other.variant());
@@ -287,7 +283,6 @@ impl Bisection<'_> {
         }
     }
 
-    /// Returns the metric and the effect that a run found for a build.
     fn effect_of(&self, run: &Run, name: &str) -> Result<(String, Effect)> {
         let comparisons = run.findings.iter().flat_map(|findings| &findings.comparisons);
         let mut of_build = comparisons
@@ -312,7 +307,6 @@ impl Bisection<'_> {
         Ok((found.metric.clone(), effect))
     }
 
-    /// Prints the result of the bisection for the compared metric.
     fn end(&self, end: Next, metric: &str, seen: &[SeenBuild]) -> Exit {
         let name = |build: usize| self.builds[build].name.as_str();
         let good = name(0);
@@ -382,7 +376,6 @@ impl Bisection<'_> {
         exit
     }
 
-    /// Prints the result as JSON.
     fn tell(&self, end: Next, words: EndWords, metric: &str, seen: &[SeenBuild]) {
         let EndWords { kind, words } = words;
         let name = |build: usize| self.builds[build].name.as_str();

@@ -39,7 +39,8 @@ pub fn compare(args: &CompareArgs, common: &Common) -> Result<Exit> {
 }
 
 /// Returns true if a comparison in the data of a page is `slower`, or `looks_different` in the
-/// worse direction. A comparison of runs that were not interleaved cannot give a stronger result.
+/// worse direction. A comparison of runs that were not interleaved cannot give a stronger result
+/// than `looks_different`.
 fn has_slower(data: &serde_json::Value) -> bool {
     match data {
         serde_json::Value::Array(items) => items.iter().any(has_slower),
@@ -53,7 +54,6 @@ fn has_slower(data: &serde_json::Value) -> bool {
     }
 }
 
-/// Returns true if the contender of a comparison was worse than its baseline.
 fn is_worse(comparison: &serde_json::Map<String, serde_json::Value>) -> bool {
     let metric = comparison.get("metric").and_then(|v| v.as_str());
     let ratio = comparison.get("ratio").and_then(serde_json::Value::as_f64);

@@ -9,17 +9,15 @@ use anyhow::{Context, Result};
 use std::path::Path;
 use target_spec::{JavaWanted, LocalSpec};
 
-/// Name of the shipped study that the demo runs.
 const STUDY: &str = "first-look";
 
-/// Text that explains that the null target is not Cassandra.
 const NO_CASSANDRA: &str = "the null target is not Cassandra, but a server in cassay that answers \
      immediately and stores no data. It measures cassay on this machine. `cassay demo` measures \
      Cassandra";
 
 /// Runs the command.
 ///
-/// 1. If Java is missing, prints an alternative.
+/// 1. Fails if the demo needs Java and Java is missing. The error names an alternative.
 /// 2. Writes the study as a file.
 /// 3. Runs the study. The run ends by naming the report.
 pub fn run(args: &DemoArgs, common: &Common) -> Result<Exit> {
@@ -66,7 +64,6 @@ fn is_made() -> bool {
     std::env::var_os("MAKELEVEL").is_some()
 }
 
-/// Prints the command that runs the demo again.
 fn say_command(study: &Path, target: Option<&str>, scale: &str) {
     let target = target.map(|target| format!(" --target {target}")).unwrap_or_default();
     let study = study.display();

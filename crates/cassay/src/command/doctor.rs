@@ -11,7 +11,6 @@ use anyhow::Result;
 use cassandra::NodeConfiguration;
 use serde_json::{Value, json};
 
-/// Indentation of the text below a setting's row.
 const INDENT: &str = "      ";
 
 /// Examines the hosts and prints the findings. The exit code does not depend on the findings.
@@ -74,13 +73,12 @@ fn examine_cluster(cluster: &Cluster) -> Result<Vec<HostExamination>> {
     examine_told(cluster, &told.nodes)
 }
 
-/// Examines the hosts of a cluster. `told` contains what the nodes report about their JVMs.
 fn examine_told(cluster: &Cluster, told: &[NodeConfiguration]) -> Result<Vec<HostExamination>> {
     let hosts = cluster.host_settings(&::doctor::question())?;
     ::doctor::examine_cluster(cluster.nodes(), hosts.as_deref(), told)
 }
 
-/// A finding about one setting, the hosts that share the finding, and the nodes or devices that it
+/// A finding that several hosts may share. `on` lists the nodes or devices that the finding
 /// concerns.
 struct Shared<'a> {
     finding: &'a Finding,
@@ -122,7 +120,7 @@ fn shared(hosts: &[HostExamination]) -> Vec<Shared<'_>> {
     all
 }
 
-/// Maximum number of names in a cell of the table.
+/// Number of names in a cell of the table, if the cell omits some names.
 const NAMES_MAX: usize = 4;
 
 /// Joins names. If the list is long, lists only the first names, followed by the number of omitted
@@ -209,7 +207,6 @@ fn explained(finding: &Finding, columns: usize) -> String {
     }
 }
 
-/// Wraps a text to this width.
 fn wrapped(text: &str, columns: usize) -> String {
     let room = columns.saturating_sub(INDENT.len()).max(40);
     let mut lines: Vec<String> = Vec::new();

@@ -54,7 +54,6 @@ pub fn run(args: &ExplainArgs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Returns all meanings, grouped by kind.
 fn all() -> Result<Vec<Meaning>> {
     let mut all = pages::rules();
     all.extend(pages::limits());
@@ -102,9 +101,8 @@ fn without_separators(name: &str) -> String {
     name.to_lowercase().replace([' ', '_', '-'], "")
 }
 
-/// Returns the meanings that a user probably intends. For a common word, this function omits fields
-/// of files and definitions with the same name. It returns these fields and definitions only to
-/// programs, or if no other meaning exists.
+/// Returns the meanings that a user probably intends. Omits fields of files and definitions of
+/// terms, unless no other meaning exists.
 fn for_people(found: Vec<&Meaning>) -> Vec<&Meaning> {
     let is_detail = |one: &&Meaning| matches!(one.about, About::Figure | About::Term);
     let (details, first): (Vec<_>, Vec<_>) = found.into_iter().partition(is_detail);

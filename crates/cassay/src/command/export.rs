@@ -72,7 +72,6 @@ fn formats(args: &ExportRunArgs) -> Result<Vec<Format>> {
     )
 }
 
-/// Writes the figures. Returns the path and the format of each figure.
 fn figures(
     run: &Run,
     folder: &Path,

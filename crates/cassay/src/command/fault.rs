@@ -40,7 +40,8 @@ pub fn run(command: &FaultCommand, common: &Common) -> Result<Exit> {
     }
 }
 
-/// Returns the known capabilities of a target.
+/// Returns the capabilities of a kept cluster. Without a kept cluster, returns the capabilities of
+/// hosts on this machine.
 fn capabilities(name: &ClusterName, dirs: &Dirs) -> Result<Vec<CapabilityStatus>> {
     let is_there = kept_cluster::status(dirs).iter().any(|one| one.keep);
     if name.cluster.is_some() || is_there {
@@ -54,7 +55,6 @@ fn open(name: &ClusterName, dirs: &Dirs) -> Result<Cluster> {
     kept_cluster::open(dirs, name.cluster.as_deref(), say)
 }
 
-/// Opens the cluster in which to inject faults, which is a kept or an attached cluster.
 fn open_target(args: &BrokenArgs) -> Result<Cluster> {
     let Some(target) = &args.target else {
         args.way_in.nothing()?;
@@ -76,7 +76,8 @@ fn open_target(args: &BrokenArgs) -> Result<Cluster> {
     Ok(cluster)
 }
 
-/// Returns the reasons why a kind of fault is not possible. Empty if the fault is possible.
+/// Returns the reasons why a kind of fault is not possible. Returns no reason if the fault is
+/// possible.
 fn refused(kind: &FaultKind, capabilities: &[CapabilityStatus]) -> Vec<String> {
     let of = |capability| capabilities.iter().find(|one| one.capability == capability);
     let missing = kind.needs.iter().filter_map(|needed| of(*needed)).filter(|one| !one.present);
@@ -159,7 +160,6 @@ fn place(place: FaultPlace) -> &'static str {
     }
 }
 
-/// Result of one fault.
 struct FaultRun {
     kind: FaultKind,
     on: String,
@@ -204,12 +204,12 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
     finish(&done, common)
 }
 
-/// Reason why a kind of fault is only possible in a study: a kept cluster keeps the state that it
-/// started with.
+/// Reason why upgrades are possible only in a study.
 const IN_A_STUDY: &str = "only a study can upgrade nodes: Cassandra cannot downgrade, and only a \
                           study starts with new nodes afterwards";
 
-/// Returns the last node or host that this kind of fault can affect.
+/// Returns the part of the cluster on which `test` injects a fault: the last node, the last host,
+/// the split of the last host from all others, or the cluster.
 fn last(kind: &FaultKind, cluster: &Cluster) -> Result<Hit> {
     let hosts = hosts_count(cluster)?;
     Ok(match kind.place {
@@ -354,7 +354,6 @@ fn listen() -> Result<()> {
     Ok(())
 }
 
-/// Time for which a fault stays active.
 #[derive(Clone, Copy)]
 enum HoldTime {
     /// Time since the injection of the fault, or since the completion of its task.
@@ -363,7 +362,6 @@ enum HoldTime {
     AfterSeen(Duration),
 }
 
-/// Injects one fault, and prints the progress of the fault.
 fn one(
     kind: &FaultKind,
     hit: &Hit,
@@ -381,7 +379,7 @@ fn one(
         HoldTime::For(length) => length,
         HoldTime::AfterSeen(length) => tried_within(kind) + length,
     };
-    // The hold time of the fault begins when the fault reaches this step.
+    // With [`HoldTime::AfterSeen`], the hold time begins when the fault reaches this step.
     let shown = if kind.length.works() {
         FaultStep::Done
     } else {
@@ -422,7 +420,8 @@ fn one(
     })
 }
 
-/// Returns the time limit until a probe must observe a fault.
+/// Returns the time within which a probe must observe a fault, or within which a fault must finish
+/// its task.
 fn tried_within(kind: &FaultKind) -> Duration {
     if kind.length.works() {
         TASK_LIMIT
@@ -446,7 +445,6 @@ fn heal_after(length: Duration, order: Arc<Order>) -> Result<()> {
         .context("start the thread that requests healing")
 }
 
-/// Describes the target of a fault by the names of nodes and hosts.
 fn describe(hit: &Hit, cluster: &Cluster) -> String {
     let hosts = cluster.host_names();
     match hit {
@@ -457,7 +455,6 @@ fn describe(hit: &Hit, cluster: &Cluster) -> String {
     }
 }
 
-/// Prints the results of all faults.
 fn finish(done: &[FaultRun], common: &Common) -> Result<Exit> {
     if common.json {
         terminal::json(&done.iter().map(to_json).collect());

@@ -50,7 +50,6 @@ pub fn run(args: &HistoryArgs, common: &Common) -> Result<Exit> {
     })
 }
 
-/// Writes the files for Apache Otava.
 fn export(history: &History, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
     let files = report::otava(history, &folder.display().to_string());

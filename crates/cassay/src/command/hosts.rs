@@ -66,7 +66,6 @@ struct UnreachedMachine {
     why: String,
 }
 
-/// Problems of a machine, and remarks about it.
 struct HostReadiness {
     hindrances: Vec<String>,
     remarks: Vec<String>,

@@ -102,7 +102,6 @@ fn followed(begun: &BegunRun) -> Result<i32> {
     begun.follow(terminal::say)
 }
 
-/// Files of a study.
 struct Files {
     /// Texts of the study and of the files that it names, by name.
     texts: BTreeMap<String, String>,
@@ -110,7 +109,6 @@ struct Files {
     has_recordings: bool,
 }
 
-/// Returns the study and the files that it names. If the study has mistakes, returns the mistakes.
 fn files(args: &InsideArgs) -> Result<Files, StudyError> {
     let mut overrides = Overrides::default();
     // This code does not check trust, because the run in the pod checks it.

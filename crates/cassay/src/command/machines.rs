@@ -1,4 +1,4 @@
-//! Reads the files of machines that arguments name.
+//! Reads the file of machines that the arguments name.
 
 use crate::args::Common;
 use crate::study_errors;

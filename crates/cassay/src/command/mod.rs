@@ -52,19 +52,18 @@ use study::settings::{Overrides, Registry, Study};
 /// value works.
 const VOLUME_BYTES: u64 = 1 << 30;
 
-/// Returns true if a kept cluster exists.
 fn is_one_kept() -> Result<bool> {
     let all = ::cluster::kept_cluster::status(&dirs()?);
     Ok(all.iter().any(|one| one.keep))
 }
 
-/// Connects to the agents of all machines by ssh. Fails if one of the machines cannot be reached.
 fn over_ssh(args: &SshArgs, names: &[String]) -> Result<Vec<host::Agent>> {
     let wanted = names.iter().map(|name| args.destination(name)).collect::<Result<Vec<_>>>()?;
     Ok(host::Agent::to_all(&wanted)?)
 }
 
-/// Returns the setting of `--machines`, which puts the hosts of a study on the machines of a file.
+/// Returns the setting of `--machines`, which puts the hosts of a study on the machines that a file
+/// lists.
 fn machines(args: &StudyArgs) -> Option<String> {
     let file = args.machines.as_ref()?.display().to_string();
     Some(format!("target.local.machines={}", json!(file)))
@@ -108,8 +107,8 @@ fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
     }
 }
 
-/// Returns a hint for a path without a study file, which may be a folder. `None` if the file
-/// exists.
+/// Returns a hint for a path that does not name a study file, such as a folder. Returns `None` for
+/// an existing file.
 fn hint(path: &Path) -> Option<String> {
     if path.is_dir() {
         return Some(hint_for_folder(path));

@@ -130,7 +130,6 @@ fn list(common: &Common) {
     terminal::say("next: cassay new peak");
 }
 
-/// Returns the answers on the command line.
 fn set(template: &Template, set: &[String]) -> Result<Answers> {
     let mut answers = Answers::new();
     for one in set {
@@ -191,7 +190,8 @@ fn ask(
         let answer = terminal::ask(&question.question(place), &usual);
         let mut with = answers.clone();
         with.insert(question.key, answer.clone());
-        // Questions about sides may still be open, because sides have no defaults.
+        // Questions about sides may still be open, because the sides of a setting of cassandra.yaml
+        // have no defaults.
         let is_open = complete(template, place, &mut with);
         if template.compares()
             && !is_open
@@ -216,7 +216,7 @@ fn ask(
     }
 }
 
-/// Fills in the defaults of all open questions. Returns true if a question has no default.
+/// Fills in the defaults of all open questions. Returns true if an open question has no default.
 fn complete(template: &Template, place: &TargetChoice, answers: &mut Answers) -> bool {
     let mut is_open = false;
     for question in template.questions {
@@ -238,7 +238,6 @@ fn say_first(mistakes: &Diagnostics) {
     terminal::say(lines.lines().next().unwrap_or_default());
 }
 
-/// Returns the whole text of the study's file.
 fn text(template: &Template, place: &TargetChoice, answers: &Answers, path: &Path) -> String {
     let mut text = String::new();
     let beside = path.parent().unwrap_or(Path::new("")).join(SCHEMA);
@@ -269,7 +268,6 @@ fn is_there(path: &Path) -> anyhow::Error {
     )
 }
 
-/// Prints the file's name and the next commands.
 fn tell(path: &Path, study: &Study, place: &TargetChoice, template: &Template, common: &Common) {
     let file = yaml::shell_word(&path.display().to_string());
     let allow = match place {

@@ -119,7 +119,6 @@ fn overrides_of(options: &ImportOptions) -> Overrides {
     }
 }
 
-/// Prints the first operations of each step, as the run would send them.
 fn print_samples(import: &Import, count: u64, common: &Common) {
     let of = |step: &ImportStep| {
         let (program, stage) = (&step.program, step.stage);
@@ -160,8 +159,8 @@ fn both(before: &ImportOptions, among: ImportOptions) -> ImportOptions {
     }
 }
 
-/// Separates cassay's options from the words for the tool. If cassay knows an option with two
-/// dashes, the option belongs to cassay.
+/// Separates cassay's options from the words for the tool. An option with two dashes belongs to
+/// cassay if cassay has an option of this name.
 fn options(tool: Tool, words: &[String]) -> Result<(ImportOptionsOnly, Vec<String>), clap::Error> {
     let (mut ours, mut theirs) = (vec![tool.name().to_owned()], Vec::new());
     let command = ImportOptionsOnly::command();
@@ -226,8 +225,8 @@ fn compile(tool: Tool, words: &[String], overrides: &Overrides) -> ImportResult 
     (import, inputs.into_read())
 }
 
-/// A password on the command line. It remains in memory, because the written study contains only a
-/// name for it.
+/// The password of an imported command line. It remains in memory, because the written study
+/// contains only a name for the password.
 struct Secret {
     password: Option<String>,
     /// File with the password, if the user names a file instead of the password.
@@ -266,7 +265,7 @@ impl Secret {
     }
 }
 
-/// Formats the address of the target for the study.
+/// Formats the `attach` section of the study: contact points, data center, login and TLS.
 fn attach_text(connection: &Connection, secret: &Secret) -> String {
     let mut contact = connection.nodes.clone();
     if contact.is_empty() {
@@ -300,13 +299,11 @@ fn attach_text(connection: &Connection, secret: &Secret) -> String {
     attach
 }
 
-/// Quotes the words for a shell.
 fn command_line(words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
     words.join(" ")
 }
 
-/// Returns the text of the study that runs the command line.
 fn study_text(
     tool: Tool,
     words: &[String],
@@ -338,7 +335,6 @@ fn study_text(
     )
 }
 
-/// Returns the number of workers of a run: the number that the user set, or a study's default.
 fn workers(set: &[String]) -> u32 {
     let said = set
         .iter()
@@ -365,7 +361,6 @@ fn shared(connection: &Connection, workers: u32) -> Option<String> {
     ))
 }
 
-/// Quotes a text with YAML's single quotes.
 fn yaml_text(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

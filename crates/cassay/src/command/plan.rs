@@ -51,7 +51,7 @@ pub fn show(study: &Study, common: &Common) -> Result<Exit> {
     ask(study, &plan, common)
 }
 
-/// Does the same as [`run`] for a command line that cassay only checks, so the cluster may be
+/// Does the same as [`show`] for a command line that cassay only checks, so the cluster may be
 /// unreachable.
 pub fn show_words(study: &Study, common: &Common) -> Result<Exit> {
     let plan = describe(study, common)?;

@@ -24,10 +24,9 @@ use study::settings::Study;
 /// Runs a study.
 ///
 /// 1. Reads and plans the study. Mistakes end the command here, before anything starts.
-/// 2. Clears the leftovers of killed runs.
-/// 3. Runs the study.
-/// 4. Writes the report.
-/// 5. Prints the answer.
+/// 2. Runs the study.
+/// 3. Writes the report.
+/// 4. Prints the answer.
 pub fn run(args: &RunArgs, common: &Common) -> Result<Exit> {
     let read = read_study(&args.study, common.json);
     let study = match read.and_then(|study| own_table::to_run(study, common.json)) {
@@ -133,7 +132,6 @@ pub fn resume(args: &ResumeArgs, common: &Common) -> Result<Exit> {
     })
 }
 
-/// Data for the steps at the end of a run: report, output and exit code.
 struct End<'a> {
     common: &'a Common,
     voice: Voice<'a>,
@@ -222,7 +220,6 @@ fn shared_machine() -> bool {
 }
 
 impl End<'_> {
-    /// Writes the report, prints the answer, and returns the exit code.
     fn finish(&self, outcome: &RunEnd) -> Result<Exit> {
         let path = &outcome.path;
         let Some(findings) = &outcome.findings else {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// Schema of `findings.json`, which `cargo xtask docs` generates from the records.
 pub const FINDINGS: &str = include_str!("../../../../docs/schema/findings.schema.json");
 
-/// Schema of `plan.json`, which is also generated.
+/// Schema of `plan.json`, which `cargo xtask docs` generates from the records.
 const PLAN: &str = include_str!("../../../../docs/schema/plan.schema.json");
 
 /// Schema of a line of `intervals.ndjson`, which `cargo xtask docs` generates from the records.

@@ -69,7 +69,8 @@ fn name_of(trial: &TrialFinding, has_blocks: bool) -> String {
     }
 }
 
-/// Prints the parts of a run that could not be read or verified. Returns an exit code for damage.
+/// Prints the parts of a run that could not be read or verified. Returns `Exit::Damaged` if the
+/// journal is damaged.
 pub(super) fn say_notes(run: &Run) -> Exit {
     for note in &run.notes {
         terminal::say(&format!("note: {note}"));
@@ -81,7 +82,6 @@ pub(super) fn say_notes(run: &Run) -> Exit {
     }
 }
 
-/// Prints a page as text, or as JSON.
 pub(super) fn print(page: &Page, common: &Common) {
     if common.json {
         terminal::data(&report::json(page));

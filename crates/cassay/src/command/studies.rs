@@ -1,7 +1,7 @@
 //! `cassay studies list|copy`: lists and copies the studies and workload files in the program.
 //!
-//! A copy is identical to the shipped file, and includes the files that it names. An existing file
-//! is never overwritten.
+//! A copy is identical to the shipped file. The command also copies the files that a study names.
+//! It never overwrites an existing file.
 
 use crate::args::{Common, CopyArgs, StudiesCommand};
 use crate::exit::Exit;
@@ -18,7 +18,7 @@ use yaml::shell_word;
 static STUDIES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../studies");
 static WORKLOADS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../workloads");
 
-/// A study or a workload file in the program.
+/// A study or a workload file that is embedded in the binary.
 struct ShippedFile {
     name: &'static str,
     kind: StudyFileKind,
@@ -67,7 +67,8 @@ fn shipped() -> Vec<ShippedFile> {
     all
 }
 
-/// Returns a file as a study. `None` for published figures, which are not a study.
+/// Returns a file as a study. Returns `None` for a file without the keys `study` and `question`,
+/// such as published figures.
 fn study_of(
     file: &'static File<'static>,
     folder: Option<&'static Dir<'static>>,
@@ -121,7 +122,6 @@ fn list(common: &Common) {
     terminal::say("next: cassay studies copy first-look");
 }
 
-/// Returns the path of a file below the destination folder.
 fn written_as(one: &ShippedFile) -> PathBuf {
     one.file.path().to_owned()
 }
@@ -132,16 +132,15 @@ fn copy(args: &CopyArgs, common: &Common) -> Result<()> {
     Ok(())
 }
 
-/// Shipped files that the command has written.
 struct CopiedFiles {
     kind: StudyFileKind,
-    /// Path of the study or workload itself.
     path: PathBuf,
     /// Paths of the study or workload itself, and of the files that it names.
     files: Vec<PathBuf>,
 }
 
-/// Writes either all requested files or none of them.
+/// Checks all files before it writes the first one. So an existing file with other content prevents
+/// all writes.
 fn written(args: &CopyArgs) -> Result<CopiedFiles> {
     let all = shipped();
     let of_folder = |one: &&ShippedFile| {
@@ -196,7 +195,6 @@ fn tell(copied: &CopiedFiles, common: &Common) {
     terminal::say(&format!("next: {}", next.join("\n      ")));
 }
 
-/// Refuses to overwrite a file with other content.
 fn refuse_other(path: &Path, contents: &[u8]) -> Result<()> {
     match foreign::read(FileKind::Study, path) {
         Ok(there) if there == contents => Ok(()),
@@ -210,7 +208,7 @@ fn refuse_other(path: &Path, contents: &[u8]) -> Result<()> {
     }
 }
 
-/// Writes a file that does not exist yet.
+/// Writes a file, or keeps an existing file.
 fn place(path: &Path, contents: &[u8]) -> Result<()> {
     let what = || format!("write {}", path.display());
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
@@ -218,7 +216,7 @@ fn place(path: &Path, contents: &[u8]) -> Result<()> {
     }
     match std::fs::File::create_new(path) {
         Ok(mut file) => std::io::Write::write_all(&mut file, contents).with_context(what),
-        // The existing file has the same content, as checked above.
+        // The caller has checked that the existing file has the same content.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) if error.kind() == ErrorKind::PermissionDenied => bail!(
             "{}: {error}\nhint: run the command in a folder that you can write to",

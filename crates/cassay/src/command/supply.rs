@@ -97,7 +97,6 @@ fn fetch(args: &FetchArgs, common: &Common) -> Result<()> {
     Ok(())
 }
 
-/// Prints the folder of the jars, and whether the jars were already in the cache.
 fn tell(version: &str, fetched: &FetchedJars, common: &Common) {
     let FetchedJars {
         folder,

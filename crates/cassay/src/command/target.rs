@@ -111,7 +111,6 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Parses the release that an export states.
 fn release_of(version: &str) -> Result<Release> {
     Release::parse(version).map_err(|unknown| anyhow!("{unknown}\nhint: {}", unknown.hint))
 }
@@ -149,7 +148,6 @@ impl Like {
     }
 }
 
-/// Returns the hosts of the arguments.
 fn hosts_of(args: &HostArgs, count: usize) -> HostsSpec {
     HostsSpec {
         count,

@@ -1,5 +1,5 @@
 //! Builds the target of a command without a study. The arguments describe the access to the target
-//! as a study does, and the same rules read them.
+//! as a study does, and the resolver of studies parses them.
 
 use std::path::PathBuf;
 use study::resolve;
@@ -11,7 +11,7 @@ use yaml::Diagnostics;
 /// secrets.
 ///
 /// # Errors
-/// The arguments contain mistakes.
+/// The target, a setting or the source of a secret is invalid.
 pub(super) fn parse_target(
     target: &str,
     set: &[String],

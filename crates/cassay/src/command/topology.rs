@@ -31,7 +31,6 @@ pub fn run(command: &TopologyCommand, common: &Common) -> Result<Exit> {
     }
 }
 
-/// A machine with its name.
 type NamedMachine = (String, Machine);
 
 fn machines(args: &MachineArgs) -> Result<Vec<NamedMachine>> {
@@ -173,13 +172,11 @@ fn plan(args: &PlacementArgs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Formats numbers as a list in the kernel's form.
 fn list(numbers: &[u32]) -> String {
     let set: ::topology::CpuSet = numbers.iter().copied().collect();
     set.to_string()
 }
 
-/// Formats the topology that a guest sees under each rule.
 fn guests(plan: &Plan) -> String {
     let is_of = |profile| {
         if plan.wish.profile == profile {
@@ -210,7 +207,8 @@ fn guests(plan: &Plan) -> String {
     terminal::table(&rows, &[false, false, false])
 }
 
-/// Formats the start options of each instance. The text contains equal options only once.
+/// Formats the JVM options and the settings of each instance. The text contains equal settings only
+/// once.
 fn settings(plan: &Plan) -> String {
     let words = |instance: &Instance| {
         let yaml = instance.yaml;

@@ -51,7 +51,6 @@ pub fn run(command: &WorkloadCommand, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Prints the first operations of the load stage, as CQL.
 fn print_samples(name: &str, rows: u64, seed: u64, common: &Common) -> Result<Exit> {
     let program = match program(name, seed)? {
         Ok(program) => Arc::new(program),

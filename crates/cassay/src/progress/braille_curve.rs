@@ -101,7 +101,6 @@ fn round_up(value: f64) -> f64 {
     step.unwrap_or(10.0) * power
 }
 
-/// Formats a round number for the axis.
 fn figure(value: f64) -> String {
     if value >= 100.0 {
         count(value.round() as u64)

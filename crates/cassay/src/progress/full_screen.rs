@@ -2,7 +2,7 @@
 //!
 //! At the top, the screen shows the current phase and the time left, and curves of throughput and
 //! p99. Below are errors, nodes and faults, and clients and hosts if the run has several. Then come
-//! the trials, messages, and keys. A small screen has fewer trials and messages, but all figures.
+//! the trials, messages, and keys. A small screen shows fewer trials, messages and machines.
 
 use super::braille_curve::{Curve, course};
 use super::machines::machines;
@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Zoned};
 use measure::clock::SECOND_NS;
 use measure::number::{about_duration, count, significant, whole};
 
-/// Minimum size of the full screen. On a smaller terminal, plain lines show more.
+/// Minimum size of the full screen. On a smaller terminal, lines show more.
 const LEAST: Size = Size {
     columns: 60,
     rows: 16,
@@ -23,9 +23,8 @@ const LEAST: Size = Size {
 const WIDE: usize = 140;
 /// Minimum width for a phase's progress bar, and for the expected end time of the run.
 const ROOMY: usize = 80;
-/// Minimum height for empty lines between the sections, and for the lines about CPUs.
+/// Minimum height for empty lines between the sections, and for the line about CPUs.
 const AIRY: usize = 20;
-/// Maximum number of lines for faults.
 const FAULTS_MAX: usize = 4;
 /// Number of future trials that remain visible while the screen already omits earlier trials.
 const FUTURE_TRIALS_MAX: usize = 2;
@@ -148,7 +147,6 @@ fn phase(state: &RunState, size: Size, now: &Now) -> Line {
     }
 }
 
-/// Returns the two curves side by side.
 fn courses(state: &RunState, size: Size) -> Vec<Line> {
     let rows = (size.rows * 22 / 100).clamp(3, 12);
     let of_width = |columns: usize| Size { columns, rows };
@@ -317,7 +315,6 @@ fn row(figures: &FigureColumns, trial: &TrialState, is_current: bool, columns: u
     }
 }
 
-/// Returns the newest messages, one per line.
 fn messages(state: &RunState, columns: usize, rows: usize) -> Vec<Line> {
     let first = state.messages.len().saturating_sub(rows);
     let said = state.messages.iter().skip(first);

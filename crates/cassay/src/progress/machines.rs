@@ -1,6 +1,6 @@
 //! Formats the clients and hosts of a run for the full screen, as one table of clients and one
 //! table of hosts. If not all machines fit, the worst come first. If not even a table fits, one
-//! line names the worst machines.
+//! line shows the worst client or the worst host.
 
 use super::run_state::RunState;
 use crate::terminal::{Line, Tone, shortened_name};
@@ -11,12 +11,11 @@ use std::cmp::Reverse;
 
 /// Number of columns of the label to the left of a section.
 const NAMED: usize = 8;
-/// Number of columns of a client's figures, or of a host's figures with a few of its nodes.
+/// Number of columns of a client's figures. [`HOST_FIGURES`] also has room for the names of a few
+/// nodes.
 const CLIENT_FIGURES: usize = 44;
 const HOST_FIGURES: usize = 50;
-/// Maximum width of a name.
 const NAME_MOST: usize = 40;
-/// Number of columns of a client's name in a sentence.
 const NAME_IN_SENTENCE: usize = 18;
 /// Minimum number of lines of a table: a header, one row, and a line with the number of other rows.
 const TABLE_LEAST: usize = 3;
@@ -50,14 +49,11 @@ pub fn machines(state: &RunState, columns: usize, rows: usize) -> Vec<Line> {
     lines
 }
 
-/// The machines of one kind, and the functions that format them.
 struct Section<'m, T> {
     word: &'static str,
     all: &'m [T],
     head: Line,
-    /// Formats one row of the table.
     row: &'m dyn Fn(&T) -> Line,
-    /// Formats the row as a sentence.
     sentence: &'m dyn Fn(&T) -> Line,
 }
 
@@ -202,7 +198,8 @@ fn host_head(columns: usize) -> Line {
     head("Hosts", columns, HOST_FIGURES, &text)
 }
 
-/// Returns the CPU usage of a host, and the bytes and busy time of its disks.
+/// Returns the CPU usage of a host, the throughput of its disks in MB/s, and the busy time of its
+/// disks.
 fn host_figures(host: &HostNow) -> [String; 3] {
     let cpu = host.cpu.map(|cpu| match cpu {
         HostCpu::OfMachine(percent) => format!("{percent:.0} %"),
@@ -213,7 +210,6 @@ fn host_figures(host: &HostNow) -> [String; 3] {
     [cpu, disk, busy].map(|figure| figure.unwrap_or_else(|| "?".to_owned()))
 }
 
-/// Describes the state of a host's nodes.
 fn nodes_of(host: &HostNow, state: &RunState) -> (Tone, String) {
     let away: Vec<String> = host.nodes.iter().filter(|name| state.is_away(name)).cloned().collect();
     match (away.is_empty(), host.nodes.len()) {

@@ -16,7 +16,6 @@ const NAME_LEAST: usize = 16;
 const LINE_FIGURES: usize = 59;
 /// Number of columns of op/s, p50, p99, errors and verdict in a table, whose header has the units.
 const TABLE_FIGURES: usize = 41;
-/// Indentation of a trial's line.
 const INDENT: &str = "  ";
 
 /// Returns the line for a phase that begins.
@@ -64,13 +63,12 @@ fn place_and_name(state: &RunState) -> String {
     state.current().map_or(String::new(), |(place, name)| format!("{place} {name}"))
 }
 
-/// Describes the time left.
 fn left(state: &RunState, now_ns: u64) -> String {
     about_duration(state.left_s(now_ns))
 }
 
-/// Returns the status line, at most `columns` wide. Figures and the time left are never shortened.
-/// If the line is too long, the phase is omitted first, and then the trial's name is shortened.
+/// Returns the status line. If the line is wider than `columns`, omits the phase first, and then
+/// shortens the trial's name. Never shortens figures or the time left.
 pub fn moving(state: &RunState, columns: usize, now_ns: u64) -> Line {
     let (place, name) = state.current().unwrap_or_default();
     let Some(progress) = state.phase.progress else {
@@ -209,7 +207,6 @@ impl FigureColumns {
     }
 }
 
-/// Changes the first letter of a sentence to lower case.
 fn in_a_sentence(words: &str) -> String {
     let mut chars = words.chars();
     let first = chars.next().map(|first| first.to_lowercase().to_string());

@@ -10,7 +10,6 @@ use store::record::{TrialFinding, Verdict};
 
 /// Number of seconds that the curve keeps. A screen cannot show more seconds.
 const COURSE_MAX: usize = 1200;
-/// Number of messages that the display keeps.
 const MESSAGES_MAX: usize = 50;
 
 /// State of a run after the events so far.
@@ -59,7 +58,7 @@ pub struct TrialState {
     pub end: Option<TrialEnd>,
 }
 
-/// How a trial ended, or why it did not run.
+/// End of a trial, or the reason why the trial did not run.
 #[derive(Clone, Debug)]
 pub enum TrialEnd {
     /// The trial finished with these figures.

@@ -46,7 +46,6 @@ fn phase(state: &mut RunState, phase: &'static str, now_ns: u64) {
     state.event(&started, now_ns);
 }
 
-/// Adds an event for one second with the given throughput, p99 and number of timeouts.
 fn second(state: &mut RunState, index: u64, ops_per_s: f64, p99_ms: f64, timeouts: u64) {
     let mut kind = KindInterval::default();
     kind.outcomes.add_many(Outcome::ClientTimeout, timeouts);
@@ -152,7 +151,6 @@ fn picture(state: &RunState, columns: usize, rows: usize, now: &Now) -> String {
     lines.iter().map(|line| line.plain().trim_end().to_owned() + "\n").collect()
 }
 
-/// Returns the file with an expected screen, in the folder of this test.
 fn snapshot(name: &str) -> ExpectFile {
     expect_file![format!("snapshots/{name}.txt")]
 }

@@ -19,7 +19,7 @@ use std::time::Duration;
 const TAKE: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
 /// Switches back from the alternate screen, and restores the cursor and line wrapping.
 const GIVE_BACK: &[u8] = b"\x1b[?7h\x1b[?25h\x1b[?1049l";
-/// Begins a synchronized update: terminals that support it show all changes at once.
+/// Begins a synchronised update: terminals that support it show all changes at once.
 const BEGIN: &str = "\x1b[?2026h";
 const END: &str = "\x1b[?2026l";
 
@@ -50,7 +50,7 @@ pub fn is_full() -> bool {
     IS_TAKEN.load(Ordering::SeqCst)
 }
 
-/// The whole screen of stderr's terminal, until it is dropped.
+/// The full screen of stderr's terminal. Dropping this value restores the terminal.
 pub struct Screen {
     painted: Vec<String>,
     size: Size,

@@ -10,7 +10,6 @@ use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Clears the cursor's line.
 const CLEAR_LINE: &str = "\r\x1b[K";
 
 /// Content of the terminal below the messages.

@@ -6,10 +6,9 @@
 use super::escape::shown;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Marks the position at which a text was cut.
 const CUT: &str = "…";
 
-/// Style of a piece of text. The words of the text always express the same meaning as the colour.
+/// Style of a part of a text. The words of the text always express the same meaning as the colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// Normal text.
@@ -73,7 +72,7 @@ impl Line {
         self.0.iter().map(|(_, text)| text.width()).sum()
     }
 
-    /// Pads the line with spaces to a width, or cuts the line.
+    /// Pads the line with spaces to a width, or shortens the line to this width.
     #[must_use]
     pub fn fitted(self, columns: usize) -> Line {
         let width = self.width();
@@ -123,7 +122,7 @@ pub fn shortened(text: &str, columns: usize) -> String {
     }
 }
 
-/// Shortens a name to at most `columns` columns. This function cuts the name in the middle: the
+/// Shortens a name to at most `columns` columns. This function omits the middle of the name: the
 /// names of one run differ at the start (a variant) and at the end (a block).
 pub fn shortened_name(name: &str, columns: usize) -> String {
     if name.width() <= columns {

@@ -6,7 +6,6 @@ use std::io::IsTerminal;
 /// Default number of columns, for a pipe or for a terminal that does not report its width.
 const COLUMNS: usize = 80;
 
-/// Default number of rows.
 const ROWS: usize = 24;
 
 /// Returns the number of columns of stdout.
@@ -36,7 +35,6 @@ pub fn has_colour() -> bool {
     has_reader() && wants_colour()
 }
 
-/// Returns true if the user and the kind of terminal allow colours.
 pub(super) fn wants_colour() -> bool {
     !is_dumb() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

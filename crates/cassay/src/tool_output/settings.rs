@@ -65,7 +65,6 @@ pub fn from_words(words: &[String]) -> Settings {
 
 type Rows = Vec<(&'static str, String)>;
 
-/// Returns the value, or `null`, as Java prints it.
 fn or_null(value: Option<impl ToString>) -> String {
     value.map_or_else(|| "null".to_owned(), |value| value.to_string())
 }

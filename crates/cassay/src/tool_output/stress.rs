@@ -25,12 +25,10 @@ pub struct Stress {
     is_fixed: bool,
     limit: StepLimit,
     warmup: u64,
-    /// Number of threads of each run.
     threads: Vec<u32>,
     is_ladder: bool,
     runs: Vec<(u32, Sample)>,
     lines: Lines,
-    /// True if the results are printed after each run.
     has_summary: bool,
     /// Settings that the tool lists before the first run.
     settings: String,
@@ -247,7 +245,6 @@ impl Stress {
     }
 }
 
-/// Returns the length of a run, in seconds.
 fn seconds(sample: &Sample) -> f64 {
     let spans = sample.operations.values().filter_map(|timing| timing.span_ns);
     let (from, to) = spans.fold((u64::MAX, 0), |(from, to), span| {

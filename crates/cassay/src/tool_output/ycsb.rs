@@ -14,12 +14,9 @@ use store::hlog::HlogWriter;
 /// Prefix of the kinds of operations that are part of a read-modify-write. YCSB counts these parts
 /// as reads and updates.
 const PART: &str = "rmw-";
-/// Name of the series of whole read-modify-writes.
 const WHOLE: &str = "READ-MODIFY-WRITE";
-/// YCSB's default percentiles.
 const PERCENTILES: &str = "50,95,99";
 
-/// Sums for one kind of operation.
 #[derive(Clone, Debug, Default)]
 struct Sum {
     name: String,
@@ -208,7 +205,6 @@ impl Ycsb {
         }
     }
 
-    /// Writes the single values, if `raw` requests them.
     fn write_raw(&self) {
         let Some(file) = &self.files.raw else { return };
         let kinds = self.kinds.iter().filter(|sum| !sum.points.is_empty());
@@ -257,13 +253,12 @@ impl Ycsb {
     }
 }
 
-/// Returns the series of the kinds of operations, with YCSB's names.
 fn series_of(sums: &[Sum]) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for sum in sums.iter().filter(|sum| sum.ok + sum.errors > 0) {
         let name = sum.name.strip_prefix(PART).unwrap_or(&sum.name).to_uppercase();
         // Only reads by key can miss a row. Rows that the read of a read-modify-write missed are
-        // counted under the whole operation.
+        // counted under the read-modify-write.
         let whole = sums.iter().find(|kind| kind.name.to_uppercase() == WHOLE);
         let missing = match sum.name.as_str() {
             "read" => sum.missing,
@@ -271,7 +266,7 @@ fn series_of(sums: &[Sum]) -> Vec<Series> {
             _ => 0,
         };
         let found = sum.ok.saturating_sub(missing);
-        // YCSB prints no return code for a whole read-modify-write.
+        // YCSB prints no return code for a read-modify-write.
         let returns = if name == WHOLE {
             [0, 0, 0]
         } else {
@@ -301,13 +296,12 @@ fn series_of(sums: &[Sum]) -> Vec<Series> {
     all
 }
 
-/// Times of operations. They are measured both from the send and from the due time.
+/// Times of operations, measured from the send (`service`) and from the due time (`latency`).
 struct OperationTimes<'a> {
     service: &'a Histogram,
     latency: &'a Histogram,
 }
 
-/// Adds operations to the series with this name.
 fn add(all: &mut Vec<Series>, name: &str, returns: [u64; 3], times: OperationTimes<'_>) {
     let at = all.iter().position(|series| series.name == name).unwrap_or_else(|| {
         all.push(Series {

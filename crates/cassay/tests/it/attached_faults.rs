@@ -1,5 +1,5 @@
-//! Tests faults of an attached cluster. Programs that the study names inject these faults. A file
-//! in the study's folder stands for the broken part.
+//! Tests faults of an attached cluster. Commands in the study inject, detect and heal these faults.
+//! A file in the study's folder represents the fault.
 
 use crate::program::{Lab, Started, wait_until};
 

@@ -18,8 +18,8 @@ const TEMPLATES: [&str; 7] = [
     "capacity",
 ];
 
-/// Runs the study that `new` wrote on the null target, with windows of one second and a single
-/// block.
+/// Writes a study for the null target with `new`, and runs the study with short windows and a
+/// single block.
 fn runs(template: &str) {
     let lab = Lab::new();
     let words = ["new", template, "--target", "null", "--json"];
@@ -58,7 +58,6 @@ fn intervals(run: &Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Validates a value against the published schema.
 fn assert_valid(schema: &str, value: &Value) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let path = root.join(format!("docs/schema/{schema}.schema.json"));
@@ -72,7 +71,6 @@ fn assert_valid(schema: &str, value: &Value) {
     }
 }
 
-/// Users need no documentation for the commands `new`, `plan` and `run`.
 #[test]
 fn every_template_runs_as_it_was_written() {
     // The runs wait more than they work, so all of them run at once.
@@ -213,7 +211,6 @@ fn explanations_and_schemas_are_data() {
     );
 }
 
-/// Programs can call commands as functions of the library, without a separate process.
 #[test]
 fn commands_are_functions_of_the_library() {
     let folder = tempfile::tempdir().unwrap();

@@ -60,8 +60,8 @@ fn the_first_slower_build_is_found_and_not_measured_again() {
         .says(&["contains the steps of another bisection"]);
 }
 
-/// The build in the middle answers only with errors, so the bisection cannot know whether this
-/// build is slower.
+/// The target of the middle build answers only with errors, so the bisection cannot determine if
+/// this build is slower.
 #[test]
 fn an_unmeasurable_build_is_skipped_and_named_if_it_matters() {
     let lab = Lab::with(STUDY);

@@ -41,9 +41,8 @@ use target_spec::LocalSpec;
 /// running.
 const HEAP: &str = "512MiB";
 
-/// Server timeouts for each kind of request. They are long, because two replicas of a batch
-/// exceeded the server's default of 2 s on a busy machine. Such a timeout is not an error of
-/// cassay.
+/// Request timeouts of the server. They are long, because two replicas of a batch exceeded the
+/// server's default of 2 s on a busy machine. Such a timeout is not an error of cassay.
 const PATIENCE: [(&str, &str); 5] = [
     ("read_request_timeout", "60s"),
     ("range_request_timeout", "60s"),
@@ -67,7 +66,7 @@ window: {warmup: 2s, measure: 6s}
 verify: {reads: all, sample: 2000}
 ";
 
-/// Returns small nodes, for tests that call the target directly.
+/// Returns the spec of small nodes, for tests that call the target directly.
 fn small(nodes: usize) -> LocalSpec {
     let usual = LocalSpec::default();
     let release = line().map(|line| versions::Release::parse(&line).expect("a line"));
@@ -80,7 +79,8 @@ fn small(nodes: usize) -> LocalSpec {
     }
 }
 
-/// Returns small nodes with longer timeouts than the default, for tests that read and write.
+/// Returns the spec of small nodes with longer timeouts than the default, for tests that read and
+/// write.
 fn patient(nodes: usize) -> LocalSpec {
     let yaml = PATIENCE.map(|(key, value)| (key.to_owned(), value.into()));
     LocalSpec {
@@ -89,8 +89,8 @@ fn patient(nodes: usize) -> LocalSpec {
     }
 }
 
-/// Starts small nodes with longer timeouts than the default by `target up`. Returns the output of
-/// the command.
+/// Starts small nodes with the timeouts of [`PATIENCE`] by `target up`. Returns the output of the
+/// command.
 fn up(lab: &Lab, more: &[&str]) -> Value {
     let up = ["target", "up", "--heap", HEAP, "--class-sharing", "--json"];
     let yaml = PATIENCE.map(|(key, value)| format!("--yaml={key}={value}"));
@@ -99,12 +99,12 @@ fn up(lab: &Lab, more: &[&str]) -> Value {
     lab.cassay(&arguments).ended_with(0).json()
 }
 
-/// Returns the folders of the user's jars and of the lab's own clusters.
+/// Returns the user's cache, which contains the jars, and the lab's folder for clusters.
 fn dirs(lab: &Lab) -> Dirs {
     dirs_with(&lab.path().join("data"))
 }
 
-/// Returns the folder of the user's jars, and the given folder for clusters.
+/// Returns the user's cache, which contains the jars, and the given folder for clusters.
 fn dirs_with(data: &Path) -> Dirs {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let home = || std::env::home_dir().expect("a home folder");
@@ -116,7 +116,7 @@ fn dirs_with(data: &Path) -> Dirs {
     Dirs { cache, data }
 }
 
-/// Kills the kept cluster if the test fails before its end.
+/// Stops the kept cluster when the value is dropped, even if the test fails.
 struct KeptClusterGuard<'a>(&'a Lab);
 
 impl Drop for KeptClusterGuard<'_> {
@@ -125,8 +125,7 @@ impl Drop for KeptClusterGuard<'_> {
     }
 }
 
-/// Returns the process ids of the JVMs that the program under test started. The files of these JVMs
-/// are below the folder of the lab.
+/// Returns the process ids of the JVMs whose storage folder is below the lab's folder of clusters.
 fn jvms(lab: &Lab) -> Vec<i32> {
     let folder = format!("-Dcassandra.storagedir={}", lab.clusters().display());
     let is_ours = |pid: &i32| {
@@ -139,7 +138,6 @@ fn jvms(lab: &Lab) -> Vec<i32> {
     pids.filter(is_ours).collect()
 }
 
-/// Returns the names in the folder of clusters.
 fn folders(lab: &Lab) -> Vec<String> {
     let entries = std::fs::read_dir(lab.clusters()).into_iter().flatten();
     let name = |entry: std::io::Result<std::fs::DirEntry>| {
@@ -154,7 +152,6 @@ pub(crate) fn assert_nothing_is_left(lab: &Lab) {
     assert_eq!(folders(lab), Vec::<String>::new(), "folders are left");
 }
 
-/// Returns the only trial in a run's JSON.
 #[track_caller]
 pub(crate) fn only_trial(said: &ProgramOutput) -> Value {
     let findings = said.json();
@@ -178,7 +175,7 @@ fn assert_counts_agree(trial: &Value) {
     }
 }
 
-/// Checks that every compared row was right.
+/// Checks that at least `checked_min` rows were compared, and that all compared rows were right.
 #[track_caller]
 fn assert_rows_are_right(trial: &Value, checked_min: u64) {
     let verify = &trial["verify"];
@@ -250,7 +247,7 @@ fn a_run_on_a_local_node_is_believed_and_leaves_nothing() {
 }
 
 /// Starts the program with a fake Java that prints its version and otherwise only waits. This is
-/// enough to test who owns processes and how they end.
+/// enough to test the ownership and the end of processes.
 fn start_with_stand_in(lab: &Lab, arguments: &[&str]) -> Started {
     let text = "#!/bin/sh\n\
                 if [ \"$1\" = -version ]; then echo 'openjdk version \"17.0.1\"' >&2; exit; fi\n\
@@ -261,7 +258,6 @@ fn start_with_stand_in(lab: &Lab, arguments: &[&str]) -> Started {
     Started::new(command)
 }
 
-/// Writes an executable script that replaces a program.
 fn script(lab: &Lab, name: &str, text: &str) {
     use std::os::unix::fs::PermissionsExt;
     let path = lab.write(name, text);
@@ -288,7 +284,7 @@ fn tool(program: &str, arguments: &[String], folder: &Path) -> String {
     stdout
 }
 
-/// Returns the nodes of the first target in the journal.
+/// Returns the nodes of the first target that became ready.
 fn ready_nodes(journal: &[JournalRecord]) -> &[NodeRecord] {
     let nodes = journal.iter().find_map(|line| match &line.event {
         JournalEvent::TargetReady { nodes, .. } => Some(nodes),

@@ -49,7 +49,6 @@ fn keyspaces(server: &NullServer) -> usize {
     rows.expect("keyspaces").rows.len()
 }
 
-/// Returns the arguments of the command, with the options for access to the server.
 fn check<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let way_in = [
         "--target",

@@ -11,7 +11,6 @@ use std::time::Duration;
 use target_spec::{Latency, NullSpec, Reads, Stall};
 use workload::{Program, Spec, Stage};
 
-/// Returns the program of standard1 with this mix.
 pub fn program(mix: &[(&str, f64)]) -> Arc<Program> {
     let spec = Spec {
         mix: mix.iter().map(|&(kind, weight)| (kind.to_owned(), weight)).collect(),
@@ -170,7 +169,7 @@ fn a_known_latency_is_measured_and_never_shortened() {
     });
     let schedule = Schedule::Closed { in_flight: 16 };
     let (all, intervals, _) = run(&config(&server, schedule, Limit::Operations(1000)));
-    // A histogram with three digits may return a value that is one thousandth too low.
+    // A histogram with three significant digits may return a value that is one thousandth too low.
     assert!(all.service.quantile_ns(0.0) >= ns - ns / 1000);
     // Even a slow machine cannot increase the total latency, because 16 operations in flight spend
     // at most 16 s of latency in a second.

@@ -27,7 +27,7 @@ fn server(port: u16) -> Command {
     command
 }
 
-/// Returns the null target as a node in a process, and the agent that started it.
+/// Starts a null target with the agent. Returns the handle of the target as a node.
 fn node(agent: &Arc<Agent>, root: &Path) -> NodeHandle {
     let output = root.join("cluster/output");
     let process = agent.start(&server(0), &output).unwrap();
@@ -76,7 +76,7 @@ fn alone(node: NodeHandle) -> Handles {
     }
 }
 
-/// Returns the kinds that need only a process and no parameters.
+/// Returns the kinds of faults that need only a process and no parameters.
 fn kinds() -> impl Iterator<Item = &'static FaultKind> {
     let kinds = target_spec::fault::KINDS.iter();
     let of_process = [
@@ -89,7 +89,8 @@ fn kinds() -> impl Iterator<Item = &'static FaultKind> {
     kinds.filter(move |kind| needs_no_more(kind) && kind.must.is_empty())
 }
 
-/// Runs a fault that is healed as soon as the fault reaches the step `until`.
+/// Runs a fault on the first node, and orders its healing as soon as the fault reaches the step
+/// `until`.
 fn run(kind: &FaultKind, world: &mut dyn World, order: Order, until: FaultStep) -> FaultResult {
     let length = Duration::from_secs(600);
     let (hit, options) = (Hit::Node(NodeIndex(0)), Options::default());
@@ -121,7 +122,7 @@ fn every_fault_is_confirmed_on_a_process_that_answers_cql() {
     }
 }
 
-/// A faulty injection: it breaks one process, but cassay observes another process.
+/// A world whose injections break one process, while cassay observes another process.
 struct FaultyInjection(Live, Arc<Agent>, Identity);
 
 impl Timer for FaultyInjection {

@@ -27,7 +27,6 @@ fn pages() -> Vec<(String, String)> {
     pages.into_iter().map(|(name, path)| (name, read(path))).collect()
 }
 
-/// Returns the studies of all pages.
 fn examples() -> Vec<Example> {
     let mut found = Vec::new();
     for (page, text) in pages() {
@@ -46,7 +45,8 @@ fn examples() -> Vec<Example> {
     found
 }
 
-/// Plans the example. If the page requests it, also runs the example with windows of one second.
+/// Plans the example. If the page marks the example with `<!-- run -->`, also runs the example with
+/// windows of one second.
 fn is_as_it_says(example: &Example) {
     let page = &example.page;
     let lab = Lab::with(&example.study);
@@ -111,7 +111,7 @@ fn every_study_of_the_how_to_pages_is_planned_or_run() {
     all_of(examples);
 }
 
-/// Returns the commands of the page: the lines of code blocks, and code between backticks.
+/// Returns the commands of cassay on the page: lines of code blocks, and code between backticks.
 fn commands(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (at, part) in text.split("```").enumerate() {
@@ -128,8 +128,8 @@ fn commands(text: &str) -> Vec<String> {
     found.into_iter().filter(is_command).map(ours).collect()
 }
 
-/// Appends `--help` to each command. If the command or an option before it is unknown, the program
-/// exits with 2.
+/// Appends `--help` to each command. If the command or an option before `--help` is unknown, the
+/// program exits with 2.
 #[test]
 fn every_command_of_the_how_to_pages_and_the_skill_is_valid() {
     let lab = Lab::new();

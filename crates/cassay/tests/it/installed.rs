@@ -2,8 +2,8 @@
 
 use crate::program::{Lab, ProgramOutput};
 
-/// Runs the program as on a new machine: downloads fail, and the Maven cache and the proxy are
-/// missing.
+/// Runs the program as on a new machine: without cached jars, Maven, a proxy or other programs in
+/// the PATH.
 fn fresh(lab: &Lab, arguments: &[&str]) -> ProgramOutput {
     let mut command = lab.command(arguments);
     command

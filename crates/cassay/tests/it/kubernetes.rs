@@ -25,7 +25,6 @@ window: {warmup: 0s, measure: 4s}
 verify: {reads: none, sample: 0}
 ";
 
-/// A study with local nodes in pods.
 const NODES: &str = "\
 study: nodes
 question: What do two nodes in pods do?
@@ -54,7 +53,6 @@ fn kubectl(words: &[&str]) -> String {
     String::from_utf8_lossy(&said.stdout).trim().to_owned()
 }
 
-/// Returns the name of the container image for the pods.
 fn image() -> String {
     std::env::var("CASSAY_TEST_IMAGE").expect("`cargo xtask kubernetes` names an image")
 }
@@ -82,7 +80,6 @@ impl Field {
         }
     }
 
-    /// Returns the arguments of a run with `clients` clients in pods.
     fn run(&self, clients: usize, more: &[&str]) -> Vec<String> {
         let pods = format!(
             "client.kubernetes={{context: admin, clients: {clients}, cpus: 0.5, memory: 128MiB, \
@@ -160,7 +157,7 @@ fn assert_gone_of_each(
     labs
 }
 
-/// Returns the names of cassay's objects, by the Jobs that own them.
+/// Returns the names of cassay's Jobs, which own all other objects of cassay.
 fn sets() -> BTreeSet<String> {
     let label = "app.kubernetes.io/name=cassay";
     let said = kubectl(&[
@@ -174,7 +171,6 @@ fn sets() -> BTreeSet<String> {
     said.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Returns the names of the running pods.
 fn running() -> Vec<String> {
     let how = "--field-selector=status.phase=Running";
     let label = "app.kubernetes.io/name=cassay";
@@ -182,12 +178,10 @@ fn running() -> Vec<String> {
     said.lines().map(str::to_owned).collect()
 }
 
-/// Returns the name of a container image with Java, for pods.
 fn java_image() -> String {
     std::env::var("CASSAY_TEST_JAVA_IMAGE").expect("`cargo xtask kubernetes` names an image")
 }
 
-/// Creates an object in the cluster.
 fn make(lab: &Lab, object: &Value) {
     let file = lab.write("object.json", &object.to_string());
     let said = command("kubectl").args(["apply", "-f"]).arg(&file).output().expect("kubectl");

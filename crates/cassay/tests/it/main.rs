@@ -1,7 +1,7 @@
-//! The only integration-test binary. Each module is one rung of the ladder of proof, as STYLE.md
-//! calls it.
+//! The main integration-test binary. Each module tests one level, from the command line to real
+//! clusters.
 //!
-//! `engine` runs the load engine against the null target, in this process. The other modules run
+//! `engine` runs the load engine against the null target, in this process. Most other modules run
 //! the `cassay` program as a user would. `cli` has no target, `null_target` and `check` need no
 //! Java, and `cassandra` uses real nodes. The tests of `cassandra` are ignored by default, and
 //! `cargo xtask cassandra` runs them. Tests named `audit_…` are also ignored, and `cargo xtask

@@ -1,6 +1,6 @@
 //! Tests the program end to end on the null target: no Java, no network beyond loopback.
 //!
-//! The findings must match the known behavior of the null target (its stalls, its errors, its
+//! The findings must match the known behaviour of the null target (its stalls, its errors, its
 //! counts). Windows are as short as possible: a window under five seconds is *suspect*. No test
 //! needs a verdict that a busy machine could spoil, or a time that it could exceed. Long tests
 //! check only properties that are true on any machine.
@@ -29,7 +29,6 @@ use crate::program::{Lab, Started};
 use serde_json::Value;
 use store::record::JournalEvent;
 
-/// A study with one point on the null target.
 pub(crate) const POINT: &str = "\
 study: point
 question: What does one point say?
@@ -63,8 +62,8 @@ pub(crate) fn rule<'a>(trial: &'a Value, id: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("{id} was not judged: {trial:#}"))
 }
 
-/// Checks that the server's own counts match exactly. The counts must match, because nothing is
-/// lost on loopback.
+/// Checks that the counts of the server and of the client match exactly. The counts must match,
+/// because nothing is lost on loopback.
 #[track_caller]
 fn assert_counts_agree(trial: &Value) {
     let server = &trial["server"];
@@ -312,8 +311,8 @@ fn two_runs_of_one_seed_have_the_same_trials_and_compare() {
     assert_eq!(stamps, [first, second], "oldest first");
 }
 
-/// Runs the same study twice, and then once on a slower server. Only the last run misses the
-/// requirement.
+/// Runs the same study on a fast server and on a slower server. Only the run on the slower server
+/// misses the requirement.
 #[test]
 fn a_slower_contender_misses_the_requirement() {
     let lab = Lab::with(POINT);

@@ -19,11 +19,11 @@ pub const HANG_LIMIT: Duration = Duration::from_secs(600);
 /// Rules that also judge the machine. On a busy machine they may fail regardless of the program.
 const OF_THE_MACHINE: [&str; 5] = ["V1", "V3", "V4", "V18", "V19"];
 
-/// Variable with the path of the file that lists skipped tests. `cargo xtask` reads this file,
-/// because libtest shows no output of a test that passes.
+/// Environment variable with the path of the file that lists skipped tests. `cargo xtask` reads
+/// this file, because libtest shows no output of a test that passes.
 const SKIPS: &str = "CASSAY_SKIPS";
 
-/// Variable with the Cassandra line that `cargo xtask cassandra --line` tests.
+/// Environment variable with the Cassandra line that `cargo xtask cassandra --line` tests.
 const LINE: &str = "CASSAY_TEST_LINE";
 
 /// Returns the Cassandra line that local nodes use. `None` for the program's default.
@@ -31,7 +31,7 @@ pub fn line() -> Option<String> {
     std::env::var(LINE).ok().filter(|line| !line.is_empty())
 }
 
-/// Returns false, and skips the test, if the tested line does not have the feature under test.
+/// Returns true if the tested line is `oldest` or newer. Otherwise, reports the test as skipped.
 pub fn is_of_line(oldest: &str) -> bool {
     let is_of = is_line_since(oldest);
     if let Some(line) = line().filter(|_| !is_of) {
@@ -52,14 +52,15 @@ pub fn vector() -> &'static str {
     }
 }
 
-/// Returns true if the tested line is `oldest` or newer. Without a tested line, returns true.
+/// Returns true if the tested line is `oldest` or newer. Without a tested line, compares the
+/// program's default line.
 pub fn is_line_since(oldest: &str) -> bool {
     let age = |name: &str| versions::Line::find(name).expect("a line").age();
     let tested = line().unwrap_or_else(|| versions::DEFAULT.name.to_owned());
     age(&tested) >= age(oldest)
 }
 
-/// Interval between two checks of a file that the program writes.
+/// Interval between two checks of a condition.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Returns a command for `program`. The caller waits for the end of the command, or a [`Started`]
@@ -148,7 +149,7 @@ impl Lab {
         self.path().join("data/clusters")
     }
 
-    /// Returns the program with arguments.
+    /// Returns a command that runs the program with arguments in the lab's folder.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = command(env!("CARGO_BIN_EXE_cassay"));
         command
@@ -316,7 +317,7 @@ impl Started {
         }
     }
 
-    /// Process id of the program.
+    /// Returns the process id of the program.
     pub fn id(&self) -> u32 {
         self.child.id()
     }

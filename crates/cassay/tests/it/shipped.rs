@@ -5,7 +5,7 @@ use crate::program::Lab;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// Returns the studies below a folder. The files in `published` are not studies.
+/// Returns the studies below a folder. Files whose names begin with `published` are not studies.
 fn studies_below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -75,8 +75,7 @@ fn runs_to_its_last_trial(path: &Path) {
     }
 }
 
-/// Every shipped study runs to its last trial. Behavior that needs a cluster is tested manually,
-/// at laptop scale.
+/// Behaviour that needs a cluster is tested manually, at laptop scale.
 #[test]
 fn every_study_that_is_shipped_runs_to_its_last_trial() {
     let studies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");

@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex};
 use target_spec::NullSpec;
 use zip::write::SimpleFileOptions;
 
-/// The host id of the null target.
 const NULL_ID: &str = "6e756c6c-6e75-4c4c-8e75-6c6c6e756c6c";
 
 const STUDY: &str = "\
@@ -52,7 +51,7 @@ fn sni_proxy(
     (address, all)
 }
 
-/// Answers every request with the given text.
+/// Starts a server that answers `GET /metadata` with `body`. Returns the address of the server.
 fn http(body: String) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

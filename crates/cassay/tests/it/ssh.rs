@@ -1,6 +1,6 @@
 //! Tests machines that cassay reaches by `ssh`. cassay copies itself to the machine, runs there and
-//! leaves no process behind. If a machine cannot be reached, cassay says so in one sentence, with a
-//! hint.
+//! leaves no process behind. If a machine cannot be reached, cassay reports this in one sentence,
+//! with a hint.
 
 mod attached;
 mod clients;
@@ -24,7 +24,8 @@ macro_rules! needs_sshd {
     };
 }
 
-/// Returns the programs in a folder. The inode number of a program identifies the program.
+/// Returns the files in a folder with their inode numbers. A file that was written again has
+/// another inode number.
 fn programs(folder: &Path) -> Vec<(PathBuf, u64)> {
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     let mut files: Vec<_> =
@@ -392,7 +393,7 @@ fn another_processor_gets_the_program_that_lies_at_hand_for_it() {
     machines.wait_until_left("db1");
 }
 
-/// Writes a file of machines. Each machine has a folder in its home.
+/// Writes `lab.yaml` with these machines. Each machine has a folder in its home.
 fn file_of(machines: &Machines, names: &[&str]) {
     let mut text = "machines:\n".to_owned();
     for name in names {

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::Path;
 use store::Run;
 
-/// A run of an earlier version, which stands in for another user's run.
+/// Folder of a run that an earlier version wrote. The run represents another user's run.
 const GOLDEN: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../store/golden/format-1/first-look"
@@ -45,7 +45,6 @@ fn ended(lab: &Lab, arguments: &[&str]) -> ProgramOutput {
     }
 }
 
-/// Returns a study against the null target, with additional keys.
 fn study(target: &str, workload: &str, procedure: &str) -> String {
     format!(
         "study: s\nquestion: q?\ntarget: {target}\nworkload: {workload}\ndata: {{present: 5}}\n\
@@ -72,7 +71,7 @@ impl Case {
     }
 }
 
-/// Returns commands, each with the file that it cannot read.
+/// Returns the files that commands read, each with its study and these commands.
 fn cases() -> Vec<Case> {
     let fixed = |target: &str, workload: &str| Some(study(target, workload, "{fixed: {rate: 5}}"));
     let (null, kv) = ("{null: {}}", "{use: kv, mix: {read: 1}}");

@@ -89,8 +89,8 @@ pub fn pass_on(mut tls: ServerConnection, mut client: TcpStream, mut plain: TcpS
     }
 }
 
-/// Sends the reason, and waits until the client has received the reason. Unread bytes from the
-/// client would reset the connection.
+/// Sends the TLS alert with the reason, and then reads until the client closes the connection.
+/// Unread bytes from the client would reset the connection.
 fn part(mut tls: ServerConnection, mut client: TcpStream) {
     client.set_nonblocking(false).unwrap();
     while tls.wants_write() && tls.write_tls(&mut client).is_ok() {}
@@ -237,8 +237,8 @@ fn a_server_that_cannot_prove_itself_gets_nothing() {
     assert_eq!(server.counts().requests(), 0);
 }
 
-/// Tests the whole path. A study names the files. The session and the load of two clients present
-/// the certificate. The report does not contain the key.
+/// Tests the program with a study that names the files. The session and the load of two clients
+/// present the certificate. The report does not contain the key.
 #[test]
 fn all_clients_show_a_certificate_to_a_server_that_wants_one() {
     let server = null(NullSpec::default());

@@ -75,7 +75,7 @@ fn line(dice: &mut Mutator, text: &str) -> Part {
     part(dice, text, |c| c == '\n', "\n")
 }
 
-/// Returns the part of a text that is an item of a list on one line.
+/// Returns a random item of a list in the text.
 fn item(dice: &mut Mutator, text: &str) -> Part {
     part(
         dice,
@@ -138,8 +138,8 @@ const DEFINITIONS: [&str; 6] = [
     "NAME=<<NAME:a>><<NAME:a>>",
 ];
 
-/// Repeats a line that defines a word of the text by itself. The lines stand before another line of
-/// the text.
+/// Repeats a line that defines a word of the text by itself. The repeated lines come before a
+/// random line of the text.
 fn self_defined(dice: &mut Mutator, text: &str, bytes: usize) -> String {
     let name = text[word(dice, text).range].to_owned();
     let definition = DEFINITIONS[dice.below(DEFINITIONS.len())].replace("NAME", &name) + "\n";

@@ -1,5 +1,5 @@
-//! The inputs to mutate, with the reader of each kind of input. Each reader is the program's own
-//! reader.
+//! The inputs to mutate, with the reader of each kind of input. The program itself uses the same
+//! readers.
 
 mod frames;
 
@@ -153,8 +153,7 @@ figures: [{place: table 1, what: w, in_flight: 200, ops_per_s: 1000, p50_ms: 1, 
     texts
 }
 
-/// Returns overviews with two positions of four floats each. One position has the value 1.0, and
-/// the other has no value.
+/// Returns overviews, whose figures are 32-bit floats in base64: 1.0 or 0.0.
 fn overviews() -> Texts {
     texts_of(&[
         r#"{"format":1,"width_s":1.0,"kinds":[{"kind":"read","figures":{
@@ -459,7 +458,6 @@ fn read_run(name: &str, bytes: &[u8]) {
     drop(run.trial_findings());
 }
 
-/// Links the files of the run into another folder.
 fn link(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).expect("a folder").flatten() {
         let (path, to): (PathBuf, PathBuf) = (entry.path(), to.join(entry.file_name()));

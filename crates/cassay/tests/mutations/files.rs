@@ -1,5 +1,5 @@
 //! Maps kinds of external files to inputs. Contains the readers of every kind of file that the
-//! program opens (`foreign::FileKind`). This module does not compile if a new kind has no readers.
+//! program opens (`foreign::FileKind`). This module does not compile if a new kind has no entry.
 
 use crate::corpus::{self, InputKind, Texts};
 use base64::Engine;

@@ -29,7 +29,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Number of inputs of each kind in the gate, multiplied by the kind's weight: 12,000 in total.
+/// Number of inputs of each kind in the gate, before it is multiplied by the kind's weight.
 const INPUTS_COUNT: u64 = 60;
 
 /// Maximum memory for one input, in bytes. The largest file that may be read has 32 MiB, and its
@@ -42,8 +42,8 @@ const AMPLIFIED_COUNT: u64 = 6;
 const AMPLIFIED_BYTES: usize = 1 << 18;
 const AMPLIFIED_BYTES_LONG: usize = 1 << 20;
 
-/// Maximum memory for an amplified input, in bytes, followed by the maximum CPU time. The time is 2
-/// s in an optimized build, and more in this test build.
+/// Maximum memory for an amplified input, in bytes. [`AMPLIFIED_CPU`] is its maximum CPU time,
+/// which is longer in this test build than in an optimised build.
 const AMPLIFIED_MEMORY_MAX: usize = 256 << 20;
 const AMPLIFIED_CPU: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 2 });
 
@@ -72,13 +72,11 @@ static ALLOCATOR: Telling = Telling {
     },
 };
 
-/// Returns a number from an environment variable, or the gate's default.
 fn number(name: &str, default: u64) -> u64 {
     let text = std::env::var(name);
     text.map_or(default, |text| text.parse().expect("a number"))
 }
 
-/// Returns the kinds of input of both modules, `corpus` and `files`.
 fn kinds() -> Vec<InputKind> {
     corpus::kinds().into_iter().chain(files::kinds()).collect()
 }
@@ -92,8 +90,7 @@ fn keep(kind: &InputKind, seed: u64, input: &[u8]) -> PathBuf {
     path
 }
 
-/// Reads one input. Returns the error of the test. `None` if the program handled the input
-/// correctly.
+/// Reads one input. Returns the failure, or `None` if the program handled the input correctly.
 fn wrong(kind: &InputKind, input: &[u8], memory_bytes_max: usize) -> Option<String> {
     let before = LIVE.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);

@@ -46,7 +46,7 @@ pub enum ErrorCode {
     ConfigError,
     /// The keyspace or table already exists.
     AlreadyExists,
-    /// The node does not know the prepared statement, or has forgotten it.
+    /// The node has not prepared the statement, or has removed it from its cache.
     Unprepared,
     /// A code that version 4 does not define.
     Other(i32),
@@ -150,7 +150,7 @@ pub enum ErrorDetail<'a> {
     WriteTimeout {
         /// Consistency level of the request.
         consistency: u16,
-        /// Replicas that acknowledged.
+        /// Number of replicas that acknowledged the write.
         received: i32,
         /// Number of replicas that had to acknowledge the write.
         block_for: i32,
@@ -161,7 +161,7 @@ pub enum ErrorDetail<'a> {
     ReadTimeout {
         /// Consistency level of the request.
         consistency: u16,
-        /// Replicas that answered.
+        /// Number of replicas that answered.
         received: i32,
         /// Number of replicas that had to answer the read.
         block_for: i32,
@@ -172,11 +172,11 @@ pub enum ErrorDetail<'a> {
     ReadFailure {
         /// Consistency level of the request.
         consistency: u16,
-        /// Replicas that answered.
+        /// Number of replicas that answered.
         received: i32,
         /// Number of replicas that had to answer the read.
         block_for: i32,
-        /// Replicas that failed.
+        /// Number of replicas that failed.
         failures: i32,
         /// True if the replica that had to return the data answered.
         data_present: bool,
@@ -194,11 +194,11 @@ pub enum ErrorDetail<'a> {
     WriteFailure {
         /// Consistency level of the request.
         consistency: u16,
-        /// Replicas that acknowledged.
+        /// Number of replicas that acknowledged the write.
         received: i32,
         /// Number of replicas that had to acknowledge the write.
         block_for: i32,
-        /// Replicas that failed.
+        /// Number of replicas that failed.
         failures: i32,
         /// Type of the write, with the same names as in [`ErrorDetail::WriteTimeout`].
         write_type: &'a str,
@@ -207,7 +207,7 @@ pub enum ErrorDetail<'a> {
     CasWriteUnknown {
         /// Consistency level of the request.
         consistency: u16,
-        /// Replicas that acknowledged.
+        /// Number of replicas that acknowledged the transaction.
         received: i32,
         /// Number of replicas that had to acknowledge the transaction.
         block_for: i32,
@@ -219,7 +219,7 @@ pub enum ErrorDetail<'a> {
         /// Name of the table. It is empty if the error is about the keyspace itself.
         table: &'a str,
     },
-    /// The server does not know the prepared statement.
+    /// The prepared statement is not in the server's cache.
     Unprepared {
         /// Id of the statement.
         id: &'a [u8],

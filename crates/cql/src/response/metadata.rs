@@ -27,7 +27,6 @@ const TYPES_MAX: usize = 2 * COLUMNS_MAX;
 /// 37,000 columns with the longest names.
 const REPEATED_NAMES_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// Bits of the metadata flags.
 pub(crate) mod bit {
     pub const GLOBAL_TABLES_SPEC: i32 = 0x0001;
     pub const HAS_MORE_PAGES: i32 = 0x0002;

@@ -52,7 +52,7 @@ fn comments_and_texts_end_where_the_server_ends_them() {
         ("-- a\rSELECT 1 /*\nb -- */\n", "1:5"),
         ("-- a\u{2028}b\nc", "1:5"),
         ("/* a\u{202e}b */", "1:5"),
-        // Not closed.
+        // In these texts, a token is not closed, or a character is not part of CQL.
         ("a 'b''c", "1:3"),
         ("a\n\"b", "2:1"),
         ("a $$b$", "1:3"),

@@ -8,11 +8,9 @@ use super::{CqlType, SIMPLE, UdtType};
 use crate::response::TYPE_DEPTH_MAX;
 use data_encoding::HEXLOWER;
 
-/// Package of Cassandra's own types. If a class name has no package, the class belongs to this
-/// package.
+/// Package of Cassandra's types. If a class name has no package, the class belongs to this package.
 const PACKAGE: &str = "org.apache.cassandra.db.marshal.";
 
-/// Returns the type for a class name.
 pub(super) fn parse(name: &str) -> CqlType {
     let mut parser = Parser { rest: name };
     match parser.typ(TYPE_DEPTH_MAX) {

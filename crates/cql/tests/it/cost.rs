@@ -9,13 +9,12 @@ use cql::request::QueryParams;
 use cql::template::{Template, append_value};
 use cql::token::murmur3;
 
-/// Number of columns of cassandra-stress's standard1 table. The following constants are the sizes
-/// of each column and of the key, in bytes.
+/// Number of columns of cassandra-stress's standard1 table. [`COLUMN_BYTES`] and [`KEY_BYTES`] are
+/// the sizes of each column and of the key.
 const COLUMNS: usize = 5;
 const COLUMN_BYTES: usize = 34;
 const KEY_BYTES: usize = 10;
 
-/// Number of frames that one write to the socket contains.
 const FRAMES_PER_WRITE: usize = 64;
 
 fn template() -> Template {

@@ -271,8 +271,8 @@ fn a_custom_payload_in_front_of_a_request_is_passed_over() {
     );
 }
 
-/// Current drivers try version 5 first. A server that refuses it must repeat the stream id of the
-/// request in its answer.
+/// Current drivers try version 5 first. A server that refuses this version must repeat the stream
+/// id of the request in its answer.
 #[test]
 fn a_request_of_version_5_is_told_apart_from_garbage() {
     let mut frame = PREPARE.to_vec();

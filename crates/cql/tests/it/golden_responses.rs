@@ -19,7 +19,6 @@ fn parsed(frame: &[u8]) -> Response<'_> {
     response::parse(&header, &frame[HEADER_BYTES..]).unwrap()
 }
 
-/// Returns a response frame with a body and these flags.
 fn frame(opcode: u8, flags: u8, body: &[u8]) -> Vec<u8> {
     let mut out = vec![0x84, flags, 0x00, 0x01, opcode];
     out.extend_from_slice(&(body.len() as u32).to_be_bytes());

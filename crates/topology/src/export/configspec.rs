@@ -1,9 +1,9 @@
 //! Writes a VirtualMachineConfigSpec of the vSphere API in its JSON form, in which an object names
 //! its type.
 //!
-//! With hardware version 20, the number of cores per socket is 0, so that vSphere 8 chooses it at
-//! power-on. Earlier versions refuse 0, so this module writes the planned number. In both cases
-//! guestinfo contains the planned number.
+//! With hardware version 20, the number of cores per socket is 0, so that vSphere 8 chooses this
+//! number at power-on. Earlier versions refuse 0, so this module writes the planned number. In both
+//! cases guestinfo contains the planned number.
 
 use std::collections::BTreeMap;
 

@@ -150,7 +150,7 @@ pub fn systemd_words(text: &str) -> Option<Vec<String>> {
 
 /// Appends a character of a systemd setting, or the bytes of an escape. The escapes are those of C,
 /// `\s` is a blank, and `%%` means `%`. Another specifier such as `%h` remains as written, because
-/// only systemd knows its value. Returns `None` if an escape is wrong.
+/// only systemd can determine its value. Returns `None` if an escape is wrong.
 fn systemd_char(c: char, rest: &mut std::str::Chars, into: &mut Vec<u8>) -> Option<()> {
     let mut push = |c: char| into.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
     if c == '%' {

@@ -200,7 +200,7 @@ impl<'a> Take<'a> {
         }
     }
 
-    /// Takes whole L3 caches while they are needed, and then a part of the first group that is
+    /// Takes whole L3 caches while they are needed, and then a part of the first L3 cache that is
     /// sufficient for the rest.
     fn take_l3(&mut self) {
         let machine = self.machine;
@@ -220,7 +220,7 @@ impl<'a> Take<'a> {
         }
     }
 
-    /// Returns the free CPUs of the first cores of a group. The number of cores is the smallest
+    /// Returns the free CPUs of the first cores of an L3 cache. The number of cores is the smallest
     /// that is sufficient for the required CPUs. If the number of required CPUs is odd, the last
     /// CPU is omitted when it is not needed.
     fn part_of(&self, free: &CpuSet, in_core: usize) -> CpuSet {
@@ -272,7 +272,6 @@ impl<'a> Take<'a> {
         keyed.into_iter().map(|(_, cpus)| cpus).collect()
     }
 
-    /// Returns the number of free CPUs of these cores, and the lowest CPU of these cores.
     fn rank(&self, cores: &[usize]) -> (usize, Option<u32>) {
         let cpus = self.machine.cpus_of(cores);
         (self.free_of(&cpus).len(), cpus.first())

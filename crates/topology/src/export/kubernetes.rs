@@ -1,8 +1,8 @@
 //! Writes the configuration of a node's kubelet, and a Guaranteed pod for each instance.
 //!
 //! A pod cannot name CPUs. Its annotations contain the CPUs of the plan, and `kubelet_order`
-//! predicts the CPUs that the kubelet would assign to it. The configuration meets the kubelet's
-//! conditions. The reserved memory of the nodes adds up to the reserves plus the eviction
+//! predicts the CPUs that the kubelet would assign to the pod. The configuration meets the
+//! kubelet's conditions. The reserved memory of the nodes adds up to the reserves plus the eviction
 //! threshold. The numbers of CPUs are integers and equal the limits. If the kubelet allocates only
 //! whole cores, the pods have whole cores.
 
@@ -165,9 +165,9 @@ fn set(text: &str) -> Result<CpuSet, ReadError> {
     CpuSet::parse_list(text).map_err(|what| wrong("YAML", what))
 }
 
-/// Returns the document of a file that `is_wanted`. A file of kubeadm or of a manifest contains
-/// several documents, with lines `---` between them. If no document fits, returns the error of the
-/// first wrong one, or `missing`.
+/// Returns the first document of a file for which `is_wanted` returns true. A file of kubeadm or of
+/// a manifest contains several documents, with lines `---` between them. If no document fits,
+/// returns the error of the first wrong one, or `missing`.
 fn document(
     text: &str,
     is_wanted: impl Fn(&yaml::Node) -> bool,
@@ -306,8 +306,8 @@ pub fn read_pod(text: &str) -> Result<Placement, ReadError> {
     Ok(placement)
 }
 
-/// Adds the resources that a placement does not contain. `of` is the suffix for a container other
-/// than that of Cassandra, from which the placement contains nothing.
+/// Adds to the ignored settings the resources that a placement does not contain. `of` is empty for
+/// the container of Cassandra, and a suffix for another container.
 fn ignore_resources(container: &yaml::Node, of: &str, placement: &mut Placement) {
     let has_cpus = placement.cpus.is_some() && of.is_empty();
     let bytes = placement.memory_bytes.filter(|_| of.is_empty()).map(u128::from);

@@ -291,7 +291,8 @@ fn read_nodes(root: Node) -> Result<Option<CpuSet>, ReadError> {
     Ok(nodes)
 }
 
-/// Adds the elements about CPUs and memory that a placement does not contain.
+/// Adds to the ignored settings the elements about CPUs and memory that a placement does not
+/// contain.
 fn ignore_rest(root: Node, placement: &mut Placement) {
     if let Some(now) = descendant(root, &["vcpu"]).and_then(|node| node.attribute("current")) {
         placement.ignore(format!("<vcpu current='{now}'>"));
@@ -327,7 +328,7 @@ fn ignore_rest(root: Node, placement: &mut Placement) {
     }
 }
 
-/// Formats an element in its form in a file, without its children.
+/// Formats an element with its attributes and its text, without its child elements.
 fn element(node: Node) -> String {
     let mut text = format!("<{}", node.tag_name().name());
     for attribute in node.attributes() {

@@ -128,7 +128,8 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
     Ok(placement)
 }
 
-/// Adds the lines that the reader of scripts omitted, if they contain one of these words.
+/// Adds to the ignored settings the lines that the reader of scripts omitted, if they contain one
+/// of these words.
 fn ignore_unread(script: &Script, words: &[&str], placement: &mut Placement) {
     for (number, why, line) in &script.unread {
         if words.iter().any(|word| line.contains(word)) {
@@ -257,9 +258,9 @@ fn read_arguments(arguments: &[String], placement: &mut Placement) -> Result<(),
     Ok(())
 }
 
-/// Returns true if a list of numactl does not contain absolute numbers only. `+` counts from the
-/// first CPU or node that the process may use, and `!` means all others. `netdev:eth0` means the
-/// node of a device, and `$NODE` a variable without a known value.
+/// Returns true if the meaning of a list of numactl depends on the machine or the process. `+`
+/// counts from the first CPU or node that the process may use, and `!` means all others.
+/// `netdev:eth0` means the node of a device. `$NODE` is a variable without a known value.
 fn depends_on_machine(list: &str) -> bool {
     list.contains(|c: char| c.is_ascii_alphabetic() || "+!:$`".contains(c))
 }

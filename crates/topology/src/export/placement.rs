@@ -26,8 +26,8 @@ pub struct Placement {
     pub memory_bytes: Option<u64>,
     /// Rack of the instance.
     pub rack: Option<String>,
-    /// Options of the instance's JVM. If the format has one line for all options, it is split at
-    /// spaces.
+    /// Options of the instance's JVM. If the format has one line for all options, this line is
+    /// split at spaces.
     pub jvm: Option<Vec<String>>,
     /// Heap in bytes, if the file sets it with Cassandra's variable `MAX_HEAP_SIZE`. A heap among
     /// the JVM options is only in `jvm`.
@@ -133,7 +133,7 @@ impl FormatSupport {
 }
 
 impl Placement {
-    /// Adds a setting that the placement does not contain.
+    /// Adds a setting to `ignored`, unless the list already contains the setting.
     pub(super) fn ignore(&mut self, setting: impl AsRef<str>) {
         let line = one_line(setting.as_ref());
         let mut shown: String = line.chars().take(IGNORED_CHARS_MAX).collect();

@@ -33,7 +33,6 @@ pub struct Script {
     expanded_bytes: usize,
 }
 
-/// Part of a word.
 enum Piece {
     Text(String),
     Variable {
@@ -106,7 +105,6 @@ impl Script {
         true
     }
 
-    /// Returns the number of bytes that the value of a variable adds.
     fn bytes_of(&self, piece: &Piece) -> usize {
         match piece {
             Piece::Text(_) => 0,
@@ -160,7 +158,6 @@ impl Script {
     }
 }
 
-/// Returns true if an odd number of backslashes ends the line.
 fn ends_with_backslash(line: &str) -> bool {
     (line.len() - line.trim_end_matches('\\').len()) % 2 == 1
 }

@@ -64,7 +64,6 @@ pub fn write_slice(source: &Source) -> Result<String, ExportError> {
     Ok(out)
 }
 
-/// A setting of a unit.
 struct Setting {
     section: String,
     key: String,
@@ -99,8 +98,8 @@ fn settings(text: &str) -> Vec<Setting> {
     settings
 }
 
-/// Adds the numbers in one setting to a list. A unit may set a list in several lines. An empty line
-/// clears the list.
+/// Adds the numbers in one setting to a list. A unit may set a list in several lines. An empty
+/// value clears the list.
 fn merge(into: &mut Option<CpuSet>, value: &str) -> Result<(), ReadError> {
     let numbers = set(value)?;
     if value.is_empty() {
@@ -134,7 +133,6 @@ struct Service {
     policy: String,
     environment: BTreeMap<String, String>,
     unset: Vec<String>,
-    /// Words of the command that starts the service.
     start: Vec<String>,
     /// True if systemd does not replace variables in the command.
     start_is_literal: bool,
@@ -251,7 +249,8 @@ impl Service {
 }
 
 /// Returns the numbers that apply if a control group allows only some numbers, and another setting
-/// selects some. If they have no number in common, the kernel uses all that the group allows.
+/// selects some. If the two sets have no number in common, the kernel uses all that the group
+/// allows.
 fn within(
     (group, allowed): (&str, Option<CpuSet>),
     selected: Option<(&str, CpuSet)>,
@@ -271,7 +270,6 @@ fn within(
     Some(if both.is_empty() { allowed } else { both })
 }
 
-/// Returns true if a setting can limit CPU time or memory.
 fn is_limit(key: &str) -> bool {
     let families = [
         "CPU",
@@ -284,7 +282,8 @@ fn is_limit(key: &str) -> bool {
         || ["LimitAS", "LimitDATA", "LimitRSS", "LimitCPU"].contains(&key)
 }
 
-/// Adds limits of CPU time and memory. Switches and infinite values limit nothing.
+/// Adds limits of CPU time and memory to the ignored settings. Switches and infinite values limit
+/// nothing.
 fn ignore_limits(limits: BTreeMap<String, String>, placement: &mut Placement) {
     let nothing = ["", "infinity", "yes", "no", "true", "false", "on", "off"];
     for (key, value) in limits {

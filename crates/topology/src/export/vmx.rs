@@ -23,7 +23,7 @@ pub const MEMORY_UNIT_BYTES: u64 = 4 << 20;
 /// 768.
 pub const VCPUS_MAX: u32 = 4096;
 
-/// Key that cassay defines. The guest can read it, and ESXi ignores it.
+/// Key that cassay defines for the rack. The guest can read the key, and ESXi ignores it.
 pub const RACK: &str = "guestinfo.cassay.rack";
 pub const JVM: &str = "guestinfo.cassay.jvm";
 
@@ -55,7 +55,7 @@ pub fn write(source: &Source, instance: &Instance) -> Result<String, ExportError
     Ok(lines.iter().map(line).collect())
 }
 
-/// Returns the memory in MiB.
+/// Returns the memory of an instance in MiB, rounded down to a multiple of 4 MiB.
 pub fn memory_mib(instance: &Instance) -> Result<u64, ExportError> {
     let units = instance.memory_bytes.unwrap_or(0) / MEMORY_UNIT_BYTES;
     match units {
@@ -230,9 +230,9 @@ pub fn placement(
     Ok(placement)
 }
 
-/// Adds the options about CPUs and memory that a placement does not contain. Switches, normal
-/// weights and limits without a value do not affect the placement. `size` is the key for the size
-/// of a virtual node that the placement contains.
+/// Adds to the ignored settings the options about CPUs and memory that a placement does not
+/// contain. Switches, normal weights and limits without a value do not affect the placement. `size`
+/// is the key for the size of a virtual node that the placement contains.
 fn ignore_rest(
     values: &BTreeMap<String, String>,
     memory: Option<&String>,

@@ -3,7 +3,8 @@
 
 use serde_json::{Map, Value};
 
-/// Returns true if a text is such a table. The names of the columns are the same in all languages.
+/// Returns true if a text is a table of `lscpu -e` or `lscpu -p`. The names of the columns are the
+/// same in all languages.
 pub(crate) fn looks_like_it(text: &str) -> bool {
     header(text).is_some()
 }
@@ -21,7 +22,6 @@ fn header(text: &str) -> Option<(Vec<&str>, Option<char>)> {
     Some((names.collect(), Some(',')))
 }
 
-/// Returns the rows of a table.
 pub(super) fn rows(text: &str) -> Result<Vec<Value>, String> {
     let (names, separator) = header(text).ok_or("the text is not a table of lscpu")?;
     let is_row = |line: &&str| !line.trim().is_empty() && !line.starts_with(['#', 'C']);

@@ -64,7 +64,6 @@ pub(super) fn check(machine: &Machine, wish: &PlacementRequest) -> Result<(), In
     Ok(())
 }
 
-/// Explains which resources are missing, and which requests would fit.
 pub(super) fn explain(machine: &Machine, wish: &PlacementRequest) -> Infeasible {
     let threads = Pool::select(machine, wish.smt, false, |_| true).threads();
     let asked = u64::from(wish.instances) * u64::from(wish.vcpus);

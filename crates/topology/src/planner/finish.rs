@@ -119,7 +119,6 @@ fn instance(
     }
 }
 
-/// Returns the cells of an instance, with the OS numbers of their CPUs and nodes.
 fn cells(machine: &Machine, attempt: &Attempt, placed: &[PlacedCell]) -> Vec<Cell> {
     let units = &attempt.pool.units;
     let cell = |cell: &PlacedCell| {
@@ -135,8 +134,8 @@ fn cells(machine: &Machine, attempt: &Attempt, placed: &[PlacedCell]) -> Vec<Cel
     placed.iter().map(cell).collect()
 }
 
-/// Returns the nodes that a JVM sees. For a process, these are the nodes of the machine. In a VM,
-/// they are the nodes of the guest.
+/// Returns the nodes that a JVM sees. For a process, these are the nodes of the machine on which
+/// the process runs. In a VM, these are the nodes of the guest.
 fn nodes_seen(plan: &Plan, own: &CpuSet, pinned: &VirtualTopology) -> CpuSet {
     match plan.wish.profile {
         Profile::None => own.clone(),

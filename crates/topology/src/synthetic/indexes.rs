@@ -5,7 +5,6 @@
 use super::{Level, LevelKind, kind};
 use crate::cpuset::CPU_NUMBERS_MAX;
 
-/// Returns the OS numbers of all objects of a level, in order.
 pub(super) fn level_numbers(levels: &[Level], depth: usize) -> Result<Vec<u32>, String> {
     let level = &levels[depth];
     numbers(level.attributes.indexes.as_deref(), levels, level.width)

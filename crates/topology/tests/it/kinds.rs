@@ -29,7 +29,6 @@ fn fast_cores_are_given_out_before_slow_ones() {
     );
 }
 
-/// Returns the CPUs of each kind.
 fn kinds(machine: &Machine) -> [CpuSet; 3] {
     let of = |kind: CoreKind| {
         let cores = machine.cores.iter().filter(|core| core.kind == kind);

@@ -8,7 +8,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use xtask::process;
 
-/// Commands of POSIX shells. Every machine has at least `sh`.
 const SHELLS: [&[&str]; 4] = [&["sh"], &["dash"], &["busybox", "sh"], &["bash", "--posix"]];
 
 /// A folder with a release, and a folder in which it is installed. Both are removed when this value
@@ -31,7 +30,7 @@ impl TestFolders {
         self.root.join(name).display().to_string()
     }
 
-    /// Makes a release for this machine's processor, with an additional file that is named `more`.
+    /// Makes a release for this machine's processor, with an additional file at the path `more`.
     fn release(&self, number: &str, more: &str) {
         let one = ours();
         let mut contents = Contents::new();
@@ -51,7 +50,6 @@ impl TestFolders {
         std::fs::write(self.path(&format!("release/{NAME}")), script).unwrap();
     }
 
-    /// Runs the script with this shell. Returns the output of the script, or the error.
     fn run(&self, shell: &[&str], arguments: &[&str]) -> Result<String> {
         let script = self.path(&format!("release/{NAME}"));
         let words = [&shell[1..], &[script.as_str()][..], arguments].concat();

@@ -97,7 +97,6 @@ fn parse_file(name: &str, text: &str) -> Result<Vec<Build>> {
     }
 }
 
-/// Reads `revisions`, and the command that builds the folder of each revision.
 fn parse_revisions(name: &str, root: &Node) -> Result<Vec<Build>> {
     let items = match root.find("revisions").map(|revisions| &revisions.raw) {
         Some(Raw::List(items)) => items.as_slice(),

@@ -4,7 +4,6 @@ use crate::terminal;
 use serde_json::{Value, json};
 
 measure::word_enum! {
-    /// Kind of name that `explain` can explain.
     #[derive(PartialOrd, Ord)]
     pub(super) enum About {
         /// A word in reports and on the terminal.
@@ -13,9 +12,7 @@ measure::word_enum! {
         Rule = "rule",
         /// A resource that may limit a load.
         Limit = "resource",
-        /// An exit code of a command.
         Exit = "exit code",
-        /// A kind of fault.
         Fault = "fault",
         /// A key of a study.
         Key = "key",
@@ -34,14 +31,12 @@ pub(super) struct Meaning {
     pub(super) name: String,
     /// Other names by which users find the meaning.
     pub(super) also: Vec<String>,
-    /// Text of the explanation.
     pub(super) text: String,
     /// Additional texts, each with a label.
     pub(super) more: Vec<(String, String)>,
 }
 
 impl Meaning {
-    /// Creates a meaning without additional texts.
     pub(super) fn new(about: About, name: impl Into<String>, text: impl Into<String>) -> Meaning {
         Meaning {
             about,
@@ -52,7 +47,6 @@ impl Meaning {
         }
     }
 
-    /// Formats the meaning as JSON.
     pub(super) fn to_json(&self) -> Value {
         let more = self.more.iter().map(|(what, text)| (what.clone(), json!(text)));
         json!({
@@ -63,7 +57,6 @@ impl Meaning {
         })
     }
 
-    /// Formats the meaning for people.
     pub(super) fn lines(&self) -> String {
         let mut lines = format!("{} ({})\n", self.name, self.about);
         lines += &indented(&self.text, 2);
@@ -74,7 +67,6 @@ impl Meaning {
     }
 }
 
-/// Wraps a text to the width of the terminal, and indents each line.
 pub(super) fn indented(text: &str, columns: usize) -> String {
     // The width has a limit, because longer lines are hard to read even on a wide terminal.
     let width = terminal::columns().clamp(40, 100);

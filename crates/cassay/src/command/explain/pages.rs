@@ -10,16 +10,13 @@ use store::record::{rule_names, rule_title};
 /// The page that defines the numbers in reports.
 const NUMBERS: &str = include_str!("../../../../../docs/measurement.md");
 
-/// The page with the vocabulary of the developers.
 const VOCABULARY: &str = include_str!("../../../../../AGENTS.md");
 
-/// The page with the glossary for users.
 const GLOSSARY: &str = include_str!("../../../../../docs/glossary.md");
 
-/// Page that contains the full explanation.
+/// Path of the page in [`NUMBERS`].
 const PAGE: &str = "docs/measurement.md";
 
-/// Returns the rules of validity.
 pub(super) fn rules() -> Vec<Meaning> {
     let rows: Vec<Vec<&str>> = NUMBERS.lines().filter_map(cells).collect();
     let of = |rule: &'static str| {
@@ -43,7 +40,6 @@ pub(super) fn rules() -> Vec<Meaning> {
     rule_names().map(of).collect()
 }
 
-/// Returns the resources of the table of limits.
 pub(super) fn limits() -> Vec<Meaning> {
     let row = |line: &'static str| match cells(line)?[..] {
         [name, value, full_from] => {
@@ -62,7 +58,6 @@ pub(super) fn limits() -> Vec<Meaning> {
     NUMBERS.lines().filter_map(row).collect()
 }
 
-/// Returns the figures that the page's tables define.
 pub(super) fn figures() -> Vec<Meaning> {
     let mut found = Vec::new();
     for row in NUMBERS.lines().filter_map(cells) {
@@ -90,7 +85,6 @@ pub(super) fn figures() -> Vec<Meaning> {
     found
 }
 
-/// Returns the words of the glossary and the vocabulary.
 pub(super) fn words() -> Vec<Meaning> {
     let from_there = VOCABULARY.split("## Vocabulary").nth(1).unwrap_or_default();
     let table = from_there.split("\n## ").next().unwrap_or_default();
@@ -107,7 +101,6 @@ pub(super) fn words() -> Vec<Meaning> {
     found
 }
 
-/// Returns the terms that docs/measurement.md defines in bold.
 pub(super) fn terms() -> Vec<Meaning> {
     let is_rule = |bold: &str| rule_names().any(|rule| bold.split(", ").any(|name| name == rule));
     let all = begins().into_iter().filter(|(bold, _)| !is_rule(bold));

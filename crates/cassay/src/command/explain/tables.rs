@@ -1,4 +1,4 @@
-//! Reads meanings from the program's own tables, and from its records.
+//! Reads meanings from the program's own tables, and from the schemas of its records.
 
 use super::meaning::{About, Meaning};
 use crate::command::schema;
@@ -8,7 +8,6 @@ use serde_json::Value;
 use study::{format, reference};
 use target_spec::fault::KINDS;
 
-/// Returns every key of a study.
 pub(super) fn keys() -> Vec<Meaning> {
     let of = |field: &'static format::Field| {
         let mut meaning = Meaning::new(About::Key, field.path, field.what);
@@ -72,7 +71,6 @@ fn add_object(form: &Value, file: &str, found: &mut Vec<Meaning>) {
     }
 }
 
-/// Returns every built-in kind of fault.
 pub(super) fn faults() -> Vec<Meaning> {
     let of = |kind: &target_spec::fault::FaultKind| {
         let mut meaning = Meaning::new(About::Fault, kind.name.clone(), kind.what.clone());
@@ -91,7 +89,6 @@ pub(super) fn faults() -> Vec<Meaning> {
     KINDS.iter().map(of).collect()
 }
 
-/// Returns every exit code.
 pub(super) fn exits() -> Vec<Meaning> {
     let of = |exit: Exit| Meaning::new(About::Exit, exit.code().to_string(), exit.what());
     Exit::ALL.map(of).into()

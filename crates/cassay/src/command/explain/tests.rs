@@ -167,7 +167,6 @@ fn words_of_a_first_screen_are_explained_before_file_fields() {
     }
 }
 
-/// The page for users contains the limit as text.
 #[test]
 fn the_limit_of_a_short_window_is_that_of_the_code() {
     let limit = format!("less than {} s", analysis::autocorrelation::SHORT_WINDOW_S);
@@ -175,7 +174,6 @@ fn the_limit_of_a_short_window_is_that_of_the_code() {
     assert!(text.contains(&limit), "{text}");
 }
 
-/// The page for administrators has a table of the exit codes and their meanings.
 #[test]
 fn the_page_for_operators_has_every_exit_code() {
     let page = include_str!("../../../../../docs/operating.md");

@@ -1,5 +1,5 @@
 //! Subjects of `cassay new compare`. Each subject has the targets that support it, and the default
-//! values, names and settings of the two sides.
+//! values, names and settings of the two sides, which are the variants of the study.
 
 use super::template_target::TargetChoice;
 use anyhow::{Result, bail};
@@ -103,10 +103,11 @@ pub fn default(
     usual.map(|(at, subject)| subject.usual[at].to_owned()).unwrap_or_default()
 }
 
-/// Refuses subjects that a target does not support, and a side without a value.
+/// Refuses subjects that a target does not support, a side without a value, and equal values.
 ///
 /// # Errors
-/// The error names the subjects that can be compared, or the missing value.
+/// The subject is unknown, or the target does not support it. A side has no value, or both sides
+/// have the same value.
 pub fn check(place: &TargetChoice, answers: &BTreeMap<&'static str, String>) -> Result<()> {
     let word = answers.get(SUBJECT_KEY).map(String::as_str).unwrap_or_default();
     let is_key = DEFAULT.has_setting(word);
@@ -148,7 +149,7 @@ pub fn check(place: &TargetChoice, answers: &BTreeMap<&'static str, String>) -> 
 /// name the same version.
 ///
 /// # Errors
-/// The error names both values.
+/// The two sides have the same settings.
 pub fn check_sides(study: &Study, answers: &BTreeMap<&'static str, String>) -> Result<()> {
     let mut sides = study.variants.iter().map(|variant| &variant.settings);
     let first = sides.next();
@@ -203,7 +204,6 @@ fn subject(word: &str) -> Option<&'static Subject> {
     SUBJECTS.iter().find(|one| one.word == word)
 }
 
-/// Returns the settings of a side.
 fn sets(word: &str, value: &str) -> String {
     match subject(word) {
         Some(Subject {
@@ -214,7 +214,6 @@ fn sets(word: &str, value: &str) -> String {
     }
 }
 
-/// Derives the name of a side from its value.
 fn name(word: &str, value: &str) -> String {
     let plain = |c: char| match c {
         'a'..='z' | '0'..='9' | '.' | '_' | '-' => c,

@@ -5,7 +5,7 @@ use super::template::Template;
 use super::template_target::TargetChoice;
 use std::collections::BTreeMap;
 
-/// Returns the study's text.
+/// Returns the text of the study, with the gaps of the template filled in.
 pub fn filled(
     template: &Template,
     place: &TargetChoice,

@@ -15,7 +15,7 @@ impl TargetChoice {
     /// Parses a target from the command line.
     ///
     /// # Errors
-    /// The text is not a target. The error lists the accepted forms.
+    /// The text is neither `null` nor `local` nor `attach:` with an address.
     pub fn parse(text: &str) -> Result<TargetChoice, String> {
         let address = text.strip_prefix("attach:").or(text.strip_prefix("attach ")).map(str::trim);
         match (text, address) {

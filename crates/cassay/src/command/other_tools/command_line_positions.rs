@@ -4,9 +4,9 @@
 use std::ops::Range;
 use yaml::{Diagnostics, Place, SourceText};
 
-/// Returns the mistakes with places that the user knows. Mistakes in the generated study, which is
-/// the first source, point into the command line. Such a mistake points at the word with the value
-/// in question, or else at the whole command line.
+/// Returns the mistakes with positions in texts that the user wrote. Mistakes in the generated
+/// study, which is the first source, point into the command line. Such a mistake points at the word
+/// with the value in question, or else at the whole command line.
 pub(super) fn in_words(mistakes: &Diagnostics, command_line: &str) -> Diagnostics {
     let mut sources = mistakes.sources.clone();
     let Some(written) = sources.first_mut() else {

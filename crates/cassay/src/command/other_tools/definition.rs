@@ -12,7 +12,6 @@ use study::inputs::Inputs;
 use study::settings::{GrantedPermissions, Overrides};
 use yaml::Diagnostics;
 
-/// Completed profiles, and notes on them.
 #[derive(Debug, Default)]
 pub(super) struct CompletedProfiles {
     /// Profiles, by their names on the command line.
@@ -78,7 +77,6 @@ pub(super) fn define_from_cluster(
     Ok(all)
 }
 
-/// Reads the cluster's definition of a profile's table.
 fn described(
     name: &str,
     undefined: &UndefinedTable,

@@ -75,8 +75,8 @@ pub fn show_import(imported: &ImportResult, common: &Common) {
     ));
 }
 
-/// Formats both sides of each table. If the two sides have the same value, the text contains the
-/// value once.
+/// Formats the fingerprints of the nodes, and the contents of each table in the two data sets. If
+/// the two contents are equal, the text contains them once.
 pub fn text(all: &Comparison, origin: &str) -> String {
     let mut text = String::new();
     for (node, was, is) in &all.fingerprints {

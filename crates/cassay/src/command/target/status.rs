@@ -13,17 +13,16 @@ use std::path::PathBuf;
 pub struct ClusterStatus {
     /// Id of the cluster, or the contact point of an attached cluster.
     id: String,
-    /// True if the cluster outlives its command. Always true for an attached cluster.
+    /// True if the cluster keeps running after its command ends. Always true for an attached
+    /// cluster.
     keep: bool,
-    /// Folder of a local cluster on this machine.
     folder: Option<PathBuf>,
     nodes: Vec<Member>,
-    /// Login of a local cluster with authentication.
     login: Option<Login>,
     overview: Overview,
 }
 
-/// Properties of a node that are known without contacting it.
+/// Properties of a node that are known without contacting the node.
 struct Member {
     name: String,
     host: String,
@@ -158,7 +157,8 @@ fn owners_title((names, _): &Owners<'_>) -> String {
     }
 }
 
-/// Describes the keyspaces that the columns do not name. Empty if the columns show all keyspaces.
+/// Describes the keyspaces that the columns do not name. Returns an empty text if the columns name
+/// all keyspaces.
 fn more_words(keyspaces: usize, owners: Vec<Owners<'_>>) -> String {
     let shown: usize = owners.iter().take(OWNERS_MAX).map(|(names, _)| names.len()).sum();
     let alike = owners.iter().any(|(names, _)| names.len() > 1);
@@ -212,9 +212,8 @@ fn table(cluster: &ClusterStatus) -> String {
     terminal::table(&rows, &is_right)
 }
 
-/// Returns the state of a node. If the two letters of a state cannot express something, the text
-/// adds it. For example, the process of a local node may have ended, and other nodes may report an
-/// old state.
+/// Returns the state of a node in two letters. Adds that the node does not answer, or that its
+/// process has ended. The letters cannot express this, because other nodes may report an old state.
 fn state_words(member: &Member, state: &NodeState, is_ours: bool) -> String {
     match (member.pid, state.answers) {
         (Some(_), false) => format!("{} does not answer", state.state),

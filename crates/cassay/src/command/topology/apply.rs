@@ -1,5 +1,5 @@
-//! `cassay topology apply`: moves the nodes of a kept cluster to other places on its machine, and
-//! verifies the result with the kernel and the JVMs.
+//! `cassay topology apply`: moves the nodes of a kept cluster to other CPUs and NUMA nodes of its
+//! machine, and verifies the result with the kernel and the JVMs.
 
 use crate::args::{ApplyArgs, Common, PlacingArgs};
 use crate::exit::Exit;

@@ -39,7 +39,6 @@ pub fn run(args: &CheckArgs, common: &Common) -> Result<Exit> {
     Ok(tell(&program, Some(&prepared), common))
 }
 
-/// Returns the program of the file, and the target's answers to its statements.
 fn prepared(
     args: &CheckArgs,
     name: &str,
@@ -65,7 +64,6 @@ fn prepared(
     Ok(Ok((Arc::new(checked.into_program()), prepared)))
 }
 
-/// Prints the effects of a program, and the node that prepared its statements.
 fn tell(program: &Arc<Program>, prepared: Option<&PrepareResult>, common: &Common) -> Exit {
     if common.json {
         terminal::json(&to_json(program, prepared))
@@ -133,7 +131,7 @@ fn text(program: &Arc<Program>) -> String {
 }
 
 /// Returns the kind of a statement. Statements that exist only in the load stage have the kind
-/// `load`. The load stage runs several statements in sequence for each row, and has its own copies
+/// `load`. The load stage runs several statements in sequence for each row, and has separate copies
 /// of these statements.
 fn kind(program: &Arc<Program>, number: usize) -> &str {
     let first = usize::from(program.generator(Stage::Load).begin(0).statement);

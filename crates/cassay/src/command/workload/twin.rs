@@ -50,7 +50,6 @@ pub fn run(args: &TwinArgs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Writes the file, and prints how similar the twin is to the table.
 fn write(args: &TwinArgs, twin: &Twin, common: &Common) -> Result<()> {
     if let Some(to) = &args.to {
         std::fs::write(to, &twin.text).with_context(|| format!("write {}", to.display()))?;

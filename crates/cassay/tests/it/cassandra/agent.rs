@@ -4,7 +4,7 @@ use base64::Engine;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Returns the settings of the agent of `node1` of the only cluster in a folder.
+/// Returns the content of `jolokia.properties` of `node1` of the only cluster in a folder.
 pub fn settings(clusters: &Path) -> String {
     let folders = std::fs::read_dir(clusters).expect("find the folder of clusters");
     let mut paths = folders.filter_map(Result::ok).map(|entry| entry.path());

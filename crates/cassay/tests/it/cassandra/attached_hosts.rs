@@ -38,8 +38,7 @@ probes: {period: 1s}
 faults: FAULTS
 ";
 
-/// The node and its machine. Dropping this value kills the process that serves requests at that
-/// time.
+/// The node and its machine. Dropping this value kills the node.
 struct ForeignCluster<'a> {
     lab: &'a Lab,
     machines: Machines,
@@ -67,7 +66,6 @@ impl<'a> ForeignCluster<'a> {
         theirs
     }
 
-    /// Returns the folder of the node.
     fn folder(&self) -> PathBuf {
         let clusters = fs::read_dir(self.lab.clusters()).unwrap();
         let mut folders = clusters.flatten().map(|entry| entry.path().join("node1"));
@@ -151,8 +149,8 @@ impl<'a> ForeignCluster<'a> {
 
 impl Drop for ForeignCluster<'_> {
     fn drop(&mut self) {
-        // The agent of the machine ends only the processes that it started itself. Later processes
-        // are killed here.
+        // The machine's agent ends only the processes that it started itself. This code kills the
+        // processes that a script started later.
         for pid in jvms(self.lab) {
             if let Some(process) = Identity::read(pid as u32) {
                 process.signal(Signal::KILL);
@@ -162,7 +160,7 @@ impl Drop for ForeignCluster<'_> {
     }
 }
 
-/// Claims the address of a node in the same way as a start of nodes claims it.
+/// Claims the address of a node, as cassay does when it starts nodes.
 fn place(node: &Value) -> UnixListener {
     let name = format!("cassay-place-{}", node["address"].as_str().unwrap());
     UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).unwrap()).unwrap()

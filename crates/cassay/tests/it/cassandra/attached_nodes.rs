@@ -74,7 +74,8 @@ fn pass_on(mut from: TcpStream, mut into: TcpStream, bytes: &AtomicU64) {
     let _ = into.shutdown(Shutdown::Write);
 }
 
-/// Runs the study with a separate keyspace, and checks that all operations of the study were right.
+/// Runs the study with a separate keyspace. Checks that no operation failed and that all compared
+/// rows are right.
 pub(super) fn run(lab: &Lab, changes: &[(&str, &str)]) {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     let keyspace = format!("others{}", RUNS.fetch_add(1, Ordering::Relaxed));
@@ -93,8 +94,8 @@ pub(super) fn run(lab: &Lab, changes: &[(&str, &str)]) {
     let allow = format!("create={keyspace}");
     let measure = || lab.cassay(&["run", "study.yaml", "--json", "--allow", &allow]).measured(lab);
     let mut said = measure();
-    // A client that the machine has stopped for seconds ends the trial before it reads rows. The
-    // rule about the client reports that, and the trial is then repeated once.
+    // If the machine has stopped the client for seconds, the trial ends before it reads rows. In
+    // this case rule V4 fails, and the test repeats the run once.
     if rule(&only_trial(&said), "V4")["result"] == "fail" {
         said = measure();
     }
@@ -136,8 +137,8 @@ fn nodes_of_version_five_are_measured_through_port_forwards() {
             ("WORKLOAD", workload),
         ];
         run(&lab, &[more, &changes].concat());
-        // Each node must receive load. The queries of one node about the other node have far fewer
-        // bytes.
+        // Each node must receive load. If a node received only cassay's queries, the forwarder
+        // would count far fewer bytes.
         for (before, after) in before.into_iter().zip(went()) {
             assert!(
                 after - before > 100_000,

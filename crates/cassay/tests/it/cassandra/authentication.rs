@@ -9,7 +9,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use target_spec::Secret;
 
-/// Returns the password of the only cluster of a lab, from its file.
+/// Returns the password of the only cluster of a lab. Asserts that only the owner can read the file
+/// of the password.
 pub fn password(lab: &Lab) -> String {
     let names = folders(lab);
     assert_eq!(names.len(), 1, "one cluster: {names:?}");
@@ -21,7 +22,6 @@ pub fn password(lab: &Lab) -> String {
     text.trim_end().to_owned()
 }
 
-/// Returns the login of a user.
 pub fn access(user: &str, password: &str) -> Access {
     let credentials = Credentials {
         user: user.to_owned(),
@@ -30,8 +30,8 @@ pub fn access(user: &str, password: &str) -> Access {
     Access::new(Some(credentials), None)
 }
 
-/// Checks that access requires the password, also for Cassandra's default role, and that the
-/// password alone is enough.
+/// Checks that a login requires the password, also for Cassandra's default role. Also checks that
+/// no other role is a superuser.
 #[track_caller]
 pub fn assert_closed(node: SocketAddr, password: &str) {
     let refused = |access: &Access| {
@@ -61,7 +61,6 @@ pub fn assert_closed(node: SocketAddr, password: &str) {
     assert_eq!(roles[2], load, "the load is an ordinary user");
 }
 
-/// Checks that no file below a folder contains the text.
 #[track_caller]
 pub fn assert_in_no_file(folder: &Path, text: &str) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
@@ -75,7 +74,6 @@ pub fn assert_in_no_file(folder: &Path, text: &str) {
     }
 }
 
-/// Checks that no process has the text in its command line.
 #[track_caller]
 pub fn assert_in_no_command_line(pids: &[i32], text: &str) {
     for pid in pids {

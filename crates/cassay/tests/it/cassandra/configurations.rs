@@ -11,7 +11,7 @@ fn map(value: Value) -> Map<String, Value> {
     value.as_object().expect("an object").clone()
 }
 
-/// Returns a node with the same small heap as the lab's other nodes.
+/// Returns the spec of a small node that syncs its commit log periodically.
 fn periodic() -> LocalSpec {
     LocalSpec {
         yaml: map(json!({"commitlog_sync": "periodic", "commitlog_sync_period": "5s"})),
@@ -19,7 +19,6 @@ fn periodic() -> LocalSpec {
     }
 }
 
-/// Returns the node of `spec`, but with a required password.
 fn closed(spec: LocalSpec) -> LocalSpec {
     LocalSpec {
         authentication: Authentication::Password,
@@ -27,8 +26,8 @@ fn closed(spec: LocalSpec) -> LocalSpec {
     }
 }
 
-/// Returns the node of `periodic` with the settings that studies change most often, in all
-/// notations.
+/// Returns a spec that differs from [`periodic`] in the settings that studies change most often, in
+/// all notations.
 fn batch() -> LocalSpec {
     LocalSpec {
         heap_bytes: 640 << 20,
@@ -72,7 +71,7 @@ fn effective(cluster: &Cluster, key: &str) -> String {
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_node_is_restarted_with_another_configuration_and_proves_it() {
-    // The study requests trie memtables, so this test needs 5.0.
+    // The spec `batch` requests trie memtables, so this test needs Cassandra 5.0.
     if !is_of_line("5.0") {
         return;
     }
@@ -221,7 +220,7 @@ fn a_guardrail_binds_the_load_of_nodes_that_ask_for_a_password() {
 mod long {
     use super::*;
 
-    /// Settings for the position of a node and for access to it. cassay writes these settings
+    /// Parts of the names of settings that the test does not set. cassay writes these settings
     /// itself, or another value would prevent the node from starting.
     const OF_THE_NODE: [&str; 22] = [
         "address",
@@ -259,8 +258,8 @@ mod long {
         }
     }
 
-    /// Configures a node with exactly the values that it shows. cassay must report all these values
-    /// as in effect, in any notation of the server.
+    /// Configures a node with the values that a node with default settings shows. cassay must
+    /// report all these values as in effect, in any notation of the server.
     #[test]
     #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
     fn a_node_that_is_asked_for_all_that_it_shows_has_it_in_effect() {

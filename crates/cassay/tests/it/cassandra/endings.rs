@@ -12,7 +12,6 @@ fn long_point() -> String {
     long
 }
 
-/// Starts the study, and waits for its measured window.
 fn measuring(lab: &Lab) -> Started {
     let mut run = lab.start(&["run", "study.yaml"]);
     run.wait_for("· measure:");
@@ -33,8 +32,8 @@ fn after_kill_9_no_jvm_and_no_folder_is_left() {
     assert_eq!(status.json(), serde_json::json!([]));
 }
 
-/// Waits until everything that the run left has disappeared without a cleanup command, because
-/// agents clean up after themselves.
+/// Waits until the JVMs and folders of a run have disappeared. The test runs no cleanup command,
+/// because agents clean up after themselves.
 #[track_caller]
 fn wait_until_nothing_is_left(lab: &Lab) {
     wait_until("nothing is left", || {

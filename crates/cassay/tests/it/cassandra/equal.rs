@@ -1,14 +1,14 @@
-//! Audits studies of two equal sides on real nodes: how often cassay reports a difference, and
-//! whether it favours one side.
+//! Audits studies of two variants. With equal variants on a real node, an audit counts the reported
+//! differences, and checks that cassay favours no variant. With a planted difference, an audit
+//! checks that cassay finds the difference.
 
 use super::KeptClusterGuard;
 use crate::program::{Lab, command};
 use serde_json::Value;
 use std::process::{Child, Stdio};
 
-/// A study of two equal sides on one node, which runs until the primary comparison is answered. The
-/// node is kept and warm. While the node's JVM compiles, blocks vary so much that no study could
-/// detect a difference.
+/// A study of two equal variants on one node. It runs until the primary comparison is answered. The
+/// node is already warm, because blocks vary too much while its JVM compiles.
 const EQUAL: &str = "\
 study: equal
 question: Are equal sides called different?
@@ -24,7 +24,6 @@ window: {warmup: 1s, measure: 2s}
 verify: {reads: none, sample: 0}
 ";
 
-/// Study with the load that warms up the node.
 const WARM: &str = "\
 study: warm
 question: Is the node warm?
@@ -77,10 +76,10 @@ fn studies_count(usual: u64) -> u64 {
     said.unwrap_or(usual)
 }
 
-/// Permissions of the studies on the kept node.
+/// Arguments that permit the studies to write to the kept node.
 const ALLOWED: [&str; 2] = ["--allow", "create=cassay"];
 
-/// Starts a node, runs the study `WARM` on the node and keeps it. The JVM has then compiled the hot
+/// Starts a kept node, and warms it up with the study [`WARM`]. The JVM has then compiled the hot
 /// paths that the studies use.
 fn warm(lab: &Lab) -> KeptClusterGuard<'_> {
     let up = ["target", "up", "--heap", "1GiB", "--json"];
@@ -94,7 +93,8 @@ fn warm(lab: &Lab) -> KeptClusterGuard<'_> {
     kept
 }
 
-/// Returns the verdict and the ratio of the primary comparison of each study.
+/// Runs `count` studies with different seeds. Returns the verdict and the ratio of the primary
+/// comparison of each study.
 fn compared(
     lab: &Lab,
     more: &[&str],
@@ -121,7 +121,7 @@ fn compared(
     all
 }
 
-/// Returns the probability of at least `successes` successes out of `count`.
+/// Returns the binomial probability of at least `successes` successes in `count` trials.
 fn at_least(successes: u64, count: u64, probability: f64) -> f64 {
     let chance = |k: u64| {
         let ways = (0..k).fold(1.0, |ways, i| ways * (count - i) as f64 / (i + 1) as f64);
@@ -131,7 +131,7 @@ fn at_least(successes: u64, count: u64, probability: f64) -> f64 {
 }
 
 /// Fails if more studies report a difference than chance allows at a level of 5 %, or if the
-/// studies favour one side.
+/// studies favour one variant.
 fn assert_fair(all: &[(String, f64)], say: &mut dyn FnMut(String)) {
     let of = |word: &str| all.iter().filter(|(verdict, _)| verdict == word).count() as u64;
     let (different, count) = (of("faster") + of("slower"), all.len() as u64);
@@ -182,7 +182,7 @@ mod long {
         let lab = Lab::with(PLANTED);
         let say = &mut |line: String| println!("{line}");
         let all = compared(&lab, &[], studies_count(20), say);
-        // A study is wrong if it reports equality or a reversed order.
+        // The verdict of a study is wrong if it is equivalence or the reversed order.
         let is_wrong =
             |(verdict, _): &&(String, f64)| verdict == "faster" || verdict == "equivalent";
         assert_eq!(all.iter().filter(is_wrong).count(), 0, "{all:?}");

@@ -22,7 +22,7 @@ verify: {reads: none, sample: 0}
 faults:
 ";
 
-/// Asserts that operations succeeded during a fault.
+/// Asserts that a write succeeded during a fault.
 #[track_caller]
 fn assert_answered(lab: &Lab, fault: &FaultRecord) {
     let run = lab.run();
@@ -35,7 +35,8 @@ fn assert_answered(lab: &Lab, fault: &FaultRecord) {
     assert!(answered, "{fault:#?}\n{within:#?}");
 }
 
-/// Runs the study with some faults. Returns the result of the trial, and the records of the faults.
+/// Runs the study, which has one fault. Returns the result of the only trial, and the record of the
+/// fault.
 pub(super) fn run(lab: &Lab) -> (Value, Vec<FaultRecord>) {
     let said = lab.cassay(&["run", "study.yaml", "--json"]).measured(lab);
     assert_nothing_is_left(lab);

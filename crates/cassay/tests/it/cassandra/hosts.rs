@@ -31,8 +31,7 @@ const UP: [&str; 13] = [
     "--json",
 ];
 
-/// Returns the reason why this machine does not allow emulated hosts. `None` if the machine allows
-/// emulated hosts.
+/// Returns the reason why this machine does not allow emulated hosts, or `None` if it does.
 pub(crate) fn refusal() -> Option<String> {
     let needed = [
         Capability::Hosts,
@@ -46,7 +45,6 @@ pub(crate) fn refusal() -> Option<String> {
     Some(format!("{}: {}", able.capability, able.detail))
 }
 
-/// Returns a cluster's `state.json`.
 fn state(lab: &Lab) -> Option<Value> {
     let folder = std::fs::read_dir(lab.clusters()).ok()?.next()?.ok()?.path();
     let text = std::fs::read_to_string(folder.join("state.json")).ok()?;

@@ -14,7 +14,7 @@ use versions::{LINES, Release};
 /// Number of texts for each lexer.
 const TEXTS_COUNT: usize = 6_000;
 
-/// Read-only pieces of statements, and everything that begins or ends a comment, a name or a text.
+/// Parts of read-only statements, and all texts that begin or end a comment, a name or a text.
 const PIECES: [&str; 34] = [
     "SELECT v FROM a",
     "SELECT",
@@ -81,9 +81,9 @@ fn text(number: u64) -> String {
     made
 }
 
-/// Returns the answers of a release's own lexer, one for each text. An answer contains the
-/// positions of all characters that belong to tokens, in UTF-16 units. An answer is `None` if the
-/// lexer refuses the text.
+/// Returns the answers of a release's lexer, one for each text. An answer contains the positions of
+/// all characters that belong to tokens, in UTF-16 units. An answer is `None` if the lexer refuses
+/// the text.
 fn cut_by_server(release: &Release, texts: &[String]) -> Vec<Option<Vec<usize>>> {
     let cache = dirs_with(std::path::Path::new("unused")).cache;
     let said = answered(&cache, release, "Tokens.java", texts);
@@ -92,7 +92,7 @@ fn cut_by_server(release: &Release, texts: &[String]) -> Vec<Option<Vec<usize>>>
     answers
 }
 
-/// Returns the answers of a test program to texts, run with the jars of a release.
+/// Runs a Java program of this folder with the jars of a release. Returns its answers to the texts.
 pub(in crate::cassandra) fn answered(
     cache: &std::path::Path,
     release: &Release,
@@ -130,8 +130,9 @@ fn places(line: &str) -> Option<Vec<usize>> {
     (line != "refused").then(|| line.split_whitespace().flat_map(places).collect())
 }
 
-/// Returns the positions of all characters that belong to tokens, in UTF-16 units. cassay's lexer
-/// splits numbers more finely than Cassandra's lexer.
+/// Returns the positions, in UTF-16 units, of all characters that belong to cassay's tokens. The
+/// test compares positions, because cassay's lexer splits numbers more finely than Cassandra's
+/// lexer.
 fn ours(text: &str) -> Option<Vec<usize>> {
     let tokens = tokens(text).ok()?.into_iter();
     let units = |at: usize| text[..at].encode_utf16().count();

@@ -7,8 +7,8 @@ use crate::ssh::sshd::{Machines, TestMachine, missing};
 use serde_json::Value;
 use std::fs;
 
-/// Starts machines with separate addresses. All machines are in fact this machine, so the same
-/// ports are free on each.
+/// Starts emulated machines with separate addresses. All of them share the ports of the machine
+/// that runs the test.
 fn machines(names: &[&str], block: u8) -> Machines {
     let mut all = Machines::new();
     let mut file = "machines:\n".to_owned();

@@ -8,8 +8,8 @@ use serde_json::Value;
 use target_spec::{HostsSpec, Isolation, LocalSpec, Placing, Restarts, Target, Topology};
 use topology::Units;
 
-/// Returns the usable CPUs of this machine. `None` if the machine has fewer than two, because the
-/// tests of this module need two.
+/// Returns the usable CPUs of this machine, or `None` if the machine has only one. The tests of
+/// this module need two.
 fn cpus() -> Option<Vec<u32>> {
     let all: Vec<u32> = EffectiveAffinity::own().unwrap().all_cpus().iter().collect();
     (all.len() > 1).then_some(all)

@@ -1,6 +1,6 @@
 //! Tests a host that loses its power under writes that one node acknowledges. Writes that a
-//! periodic commit log had not synced are lost. The run finds them and accepts the loss. Needs
-//! root.
+//! periodic commit log had not synced are lost. The run reports the lost writes, and accepts the
+//! loss. Needs root.
 
 use super::hosts::refusal;
 use super::only_trial;

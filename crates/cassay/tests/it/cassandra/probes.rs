@@ -81,9 +81,9 @@ fn watch(cluster: &Cluster) -> BTreeMap<String, Series> {
     series
 }
 
-/// Returns the total of a rate, because each value covers the time since the previous reading. If a
-/// counter first appears during the test, its first value covers the time since the last reading of
-/// the other series.
+/// Returns the number of events that a series of rates covers. Each value covers the time since the
+/// previous reading. If a counter first appears during the test, its first value covers the time
+/// since the last reading of `clients.connected`.
 fn counted(series: &BTreeMap<String, Series>, name: &str) -> u64 {
     let rate = &series[name];
     let looks = series["clients.connected"].iter().map(|(at_ns, _)| *at_ns);
@@ -151,7 +151,7 @@ fn assert_the_jvm_is_seen(series: &BTreeMap<String, Series>, heap_bytes: f64) {
     );
 }
 
-/// Asserts that two profiles in a row each contain the read stage with Cassandra's methods.
+/// Asserts that each of two profiles in a row contains Cassandra's methods in a thread that reads.
 #[track_caller]
 fn assert_a_profile_shows_the_reads(cluster: &Cluster) {
     let mut session = cluster.session().unwrap();

@@ -7,10 +7,11 @@ use std::path::PathBuf;
 
 /// CPU time that the agent adds to each read, in microseconds.
 const PLANTED_US: f64 = 50.0;
-/// The method of `Burner.java` that uses this time, as a frame of the profile.
+/// The method of `Burner.java` that uses [`PLANTED_US`], as a frame of the profile.
 const PLANTED_FRAME: &str = "Burner.plantedWork";
 
-/// Both sides, with and without samples. AGENT is the path of the agent.
+/// A study that compares a node without the agent and a node with the agent. AGENT is the path of
+/// the agent.
 const BURNING: &str = "\
 study: burning
 question: Which method does the agent add?

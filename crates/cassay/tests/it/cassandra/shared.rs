@@ -30,10 +30,10 @@ use target_spec::{LocalSpec, Target};
 /// Folder below cargo's folder for tests. `xtask/src/ci.rs` also uses this folder.
 const FOLDER: &str = "shared-nodes";
 
-/// Variable with the number of the gate's process. `xtask/src/ci/units.rs` also uses this variable.
+/// Environment variable with the number of the gate's process. `xtask/src/ci/units.rs` also uses
+/// this variable.
 const UNIT: &str = "CASSAY_UNIT";
 
-/// Returns a workload file of one small table, `users`.
 fn users_workload(keyspace: &str) -> String {
     const USERS: &str = "\
 keyspace: KEYSPACE
@@ -65,7 +65,6 @@ impl Shared {
             .join(format!("{name}{unit}"))
     }
 
-    /// Starts the nodes, after clearing leftovers.
     pub fn start(name: &str, spec: LocalSpec) -> Shared {
         let dirs = dirs_with(&Shared::folder(name));
         cluster::leftovers::clear(&dirs, &mut |_| ());
@@ -93,14 +92,12 @@ impl Shared {
     }
 }
 
-/// The node that tests of this module share.
 mod one_node {
     use super::{Shared, patient};
     use std::net::SocketAddr;
     use std::path::PathBuf;
     use std::sync::OnceLock;
 
-    /// Name of the node among shared nodes.
     const NAME: &str = "one";
 
     /// Returns the parent of the folder that contains the node's cluster.

@@ -14,10 +14,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Name of the two nodes among shared nodes.
 const NAME: &str = "pair";
 
-/// The two nodes that tests share.
 struct Pair {
     nodes: Vec<SocketAddr>,
     /// The folder with `ca.pem`, `me.pem` and `me.key`, for mutual authentication of client and
@@ -47,7 +45,7 @@ fn pair() -> Pair {
 
 fn spec(own: &str, trusted: &str) -> target_spec::LocalSpec {
     let mut spec = patient(2);
-    // Java properties can configure the TLS of nodes only since this version.
+    // Java properties can configure the TLS of nodes only since Cassandra 4.1.
     if !is_line_since("4.1") {
         return spec;
     }
@@ -70,8 +68,8 @@ fn spec(own: &str, trusted: &str) -> target_spec::LocalSpec {
     spec
 }
 
-/// Creates a node's key pair and its trusted certificates in Java stores. Returns the path of the
-/// node's certificate.
+/// Creates the key store of the nodes and the trust store with the client's certificate. Returns
+/// the paths of both stores.
 fn stores(folder: &Path, client: &str) -> (String, String) {
     let at = |name: &str| folder.join(name).display().to_string();
     let keytool = |arguments: &[&str]| {
@@ -127,7 +125,7 @@ fn stores(folder: &Path, client: &str) -> (String, String) {
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn nodes_that_want_a_certificate_of_their_clients_are_shown_it() {
-    // Java properties can configure the TLS of nodes only since this version.
+    // Java properties can configure the TLS of nodes only since Cassandra 4.1.
     if !is_of_line("4.1") {
         return;
     }

@@ -60,7 +60,6 @@ fn settle(cluster: &Cluster, keyspace: &str, table: &str) -> SettleOutcome {
     settled.outcome
 }
 
-/// Overwrites, deletes and adds rows.
 fn spoil(cluster: &Cluster, turn: i32) {
     let mut session = cluster.session().unwrap();
     let mut statements = String::new();
@@ -175,7 +174,7 @@ fn cached_data_can_be_dropped(cluster: &Cluster) {
     }
 }
 
-/// Attaches to a cluster, with permission to write to its table and truncate it.
+/// Attaches to a cluster, with permission to write to keyspace `k` and to truncate its tables.
 fn theirs(lab: &Lab, spec: AttachSpec) -> Cluster {
     let cluster = cluster::start(&Target::Attach(spec), &dirs(lab), &mut |_| ()).unwrap();
     cluster.permit(Permit {
@@ -275,7 +274,7 @@ fn a_foreign_cluster_is_unchanged_after_a_killed_restore(lab: &Lab, ours: &Clust
     run.kill();
     wait_until("they are on", is_on);
     wait_until("no snapshot is left", || snapshots().is_empty());
-    // The resumed run loads the data again, and removes its own snapshot.
+    // The resumed run loads the data again, and removes the snapshot that it takes.
     let mut command = lab.command(&["resume", "latest", allow, "--trust", "--json"]);
     command.env("CASSAY_SHARED_MACHINE", "1");
     let resumed = ProgramOutput::from_output(command.output().unwrap());

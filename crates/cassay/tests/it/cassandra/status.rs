@@ -1,4 +1,4 @@
-//! Compares the shown state and ownership of nodes with the server's own figures.
+//! Compares the shown state and ownership of nodes with the figures of the server.
 
 use super::{KeptClusterGuard, agent, authentication, dirs, small};
 use crate::program::{HANG_LIMIT, Lab, is_of_line, wait_until};
@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use target_spec::{Authentication, LocalSpec};
 
-/// Rounding error of a share. The server adds floats that are rounded to six digits. It adds a
-/// float for each token range of a node. These are the ranges of the node's own 16 tokens, and of
-/// the tokens of two other nodes.
+/// Largest rounding error of a share. The server sums up one float for each token range of a node,
+/// and rounds each float to six decimals. A node has the ranges of its own 16 tokens, and of the
+/// tokens of two other nodes.
 const ROUNDING: f64 = 48.0 * 1e-6;
 
 /// Keyspaces on three nodes in two racks. One rack has only one node, so this node has more data

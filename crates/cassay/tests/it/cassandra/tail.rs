@@ -4,8 +4,8 @@ use super::{assert_nothing_is_left, faults};
 use crate::program::Lab;
 use store::record::{TailEventKind, TailEventsRecord};
 
-/// A pause of a second at 300 op/s holds 300 operations. The 100 slowest of them wait for at least
-/// 670 ms, which is longer than other stalls of a node with this load. The window is 60 times
+/// A pause of a second at 300 op/s delays 300 operations. The 100 slowest of these wait for at
+/// least 670 ms, which is longer than other stalls of a node with this load. The window is 60 times
 /// as long as the pause, so chance cannot explain the matches.
 const PAUSED: &str = "\
 study: paused

@@ -4,7 +4,7 @@ use super::faults::{assert_confirmed, run};
 use super::{assert_nothing_is_left, folders, jvms};
 use crate::program::{Lab, line, wait_until};
 
-/// Returns the tested Cassandra line and the line before it.
+/// Returns the Cassandra line before the tested line, and the tested line.
 fn lines() -> [&'static versions::Line; 2] {
     let lines = versions::LINES;
     let to = line().map_or(versions::DEFAULT, |line| {
@@ -52,8 +52,8 @@ fn a_node_upgrade_under_load_loses_no_acknowledged_write() {
     assert_upgrades(&upgraded(", nodes: [2]", 110), &said);
 }
 
-/// Runs a study with an upgrade. Fails if the evidence lacks one of these words, or if data was
-/// lost.
+/// Runs a study with an upgrade. Fails if the evidence lacks one of the texts in `said`, or if data
+/// was lost.
 fn assert_upgrades(study: &str, said: &[&str]) {
     let lab = Lab::with(study);
     let (trial, faults) = run(&lab);
@@ -93,8 +93,8 @@ mod kills {
         killed_when(&long::canary(), "fault_healing");
     }
 
-    /// Kills a run as soon as this event is in the journal of the run. Checks that no JVM and no
-    /// folder of a node remains.
+    /// Kills a run as soon as the event `begins` is in the journal of the run. Checks that no JVM
+    /// and no folder of a node remains.
     fn killed_when(study: &str, begins: &str) {
         let lab = Lab::with(study);
         let mut run = lab.start(&["run", "study.yaml"]);

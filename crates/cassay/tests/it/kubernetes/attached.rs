@@ -9,7 +9,7 @@ use serde_json::Value;
 
 const TARGET: &str = "{attach: {kubernetes: {context: admin, service: db, secret: db-superuser}}}";
 
-/// Evidence of a pod's faults, in the words of the observer that reports it.
+/// A study of an attached cluster in Kubernetes, to which tests add faults of pods.
 const BROKEN: &str = "\
 study: broken
 question: What do faults of pods cost?
@@ -25,8 +25,7 @@ fn broken() -> Lab {
     Lab::with(&BROKEN.replace("TARGET", TARGET))
 }
 
-/// Asserts that each fault of a run was observed and healed. Returns the last evidence of each
-/// fault.
+/// Asserts that each fault of a run was observed and healed. Returns the evidence of each fault.
 #[track_caller]
 fn confirmed(findings: &Value) -> Vec<String> {
     let faults = findings["faults"].as_array().expect("faults");
@@ -168,7 +167,7 @@ fn pods_that_are_taken_away_come_back_and_are_followed() {
     assert!(seen[0].contains(by), "{seen:?}");
 }
 
-/// The load continues, and the next trial knows the node's new address.
+/// The load continues, and the next trial uses the node's new address.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn a_pod_that_somebody_else_deletes_is_followed() {

@@ -74,8 +74,8 @@ impl Drop for Storage<'_> {
 }
 
 /// Two local nodes run in pods, with claimed volumes and on machines of a certain type. cassay
-/// starts, loads, snapshots, restores, pauses, cuts off and fills up these nodes. At the end, it
-/// removes the nodes with their claims.
+/// starts, loads, snapshots, restores, pauses and isolates these nodes, and fills up their disks.
+/// At the end, it removes the nodes with their claims.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn nodes_of_ours_run_in_pods_and_are_restored() {

@@ -4,7 +4,6 @@
 use crate::program::Lab;
 use serde_json::Value;
 
-/// Returns a study that compares a null target with a slower null target.
 fn pair(latencies_ms: [u32; 2], repeat: &str) -> String {
     let [fast, slow] = latencies_ms;
     format!(
@@ -107,8 +106,8 @@ fn blocks_are_added_to_a_run_and_its_intervals_say_so() {
     assert!(report.contains("anytime-valid"), "{report}");
 }
 
-/// A study of two equal null targets. In half of the studies, the machine limits the targets. In
-/// the other half, a stated latency limits them.
+/// A study of two equal null targets. In half of the audit's studies, the machine limits the
+/// targets. In the other half, a stated latency limits them.
 const EQUAL: &str = "\
 study: equal
 question: Are equal targets called different?
@@ -149,8 +148,8 @@ fn audit_of_forty_real_studies_of_equal_targets() {
     assert!(different <= 4, "{verdicts:?}");
 }
 
-/// Returns the results of the study, and its finished trials. A trial is listed as often as it
-/// finished.
+/// Returns the finished trials of the run, and the verdict and the number of blocks of its primary
+/// comparison. Asserts that no trial finished twice.
 fn came_to(lab: &Lab) -> (Vec<String>, String, u64) {
     let run = lab.run();
     let ended = |trial: &&store::record::TrialRecord| {
@@ -168,7 +167,7 @@ fn came_to(lab: &Lab) -> (Vec<String>, String, u64) {
 }
 
 /// Kills cassay with SIGKILL at ten moments of a run, and resumes the run each time. The trials and
-/// the answer equal those of an undisturbed run. Each of the two takes half a minute.
+/// the answer equal those of an undisturbed run. Each of the two runs takes half a minute.
 #[test]
 #[ignore = "long: cargo xtask audit"]
 fn audit_of_a_study_that_is_killed_at_ten_moments_and_resumed() {

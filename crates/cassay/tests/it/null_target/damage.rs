@@ -10,7 +10,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// A study with two trials of a second each.
 const TWO: &str = "\
 study: two
 question: Is it what it was?
@@ -21,7 +20,6 @@ procedure: {sweep: {threads: [1, 2]}}
 window: {warmup: 0s, measure: 1s}
 ";
 
-/// Returns the files of a folder with their contents.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -152,7 +150,6 @@ fn a_torn_line_of_the_journal_is_said_and_read_around() {
     said.says(&["journal.ndjson line"]);
 }
 
-/// Runs the program with a stdout that accepts no data.
 fn into_full_disk(lab: &Lab, arguments: &[&str]) -> ProgramOutput {
     let full = fs::OpenOptions::new().write(true).open("/dev/full");
     let mut command = lab.command(arguments);

@@ -8,8 +8,7 @@
 use crate::program::Lab;
 use serde_json::Value;
 
-/// Runs an endurance study with twenty-four blocks of one second, and shorter windows of two
-/// seconds.
+/// Runs an endurance study: one window of 24 s, and a separate window of 2 s.
 fn endured(drift: &str) -> (Value, String) {
     let lab = Lab::with(&format!(
         "study: hours\nquestion: Does it hold?\ntarget: {{null: {{capacity: 200{drift}}}}}\n\

@@ -31,7 +31,6 @@ fn run(lab: &Lab, machines: &str, seconds: u64) -> ProgramOutput {
     lab.cassay(&arguments)
 }
 
-/// Returns the only trial of a valid run.
 fn trial(lab: &Lab, machines: &str) -> Value {
     run(lab, machines, 2).measured(lab).json()["trials"][0].clone()
 }
@@ -92,7 +91,7 @@ pub(crate) fn lines(lab: &Lab, name: &str) -> Vec<Value> {
     lines.filter_map(|line| serde_json::from_str(&line).ok()).collect()
 }
 
-/// Before they begin, clients compare their operations with the controller's.
+/// Before the clients begin, they compare their operations with the operations of the controller.
 #[test]
 fn clients_with_a_range_each_write_it_once_together() {
     let lab = Lab::with(
@@ -136,7 +135,8 @@ fn two_clients_share_a_closed_loop_of_three_as_two_and_one() {
     }
 }
 
-/// Returns a run of two clients that has measured for some seconds, and their process ids.
+/// Starts a run of two clients. Returns the run after it has measured for some seconds, and the
+/// process ids of the clients.
 fn begun(lab: &Lab) -> (Started, [u32; 2]) {
     let sets = at_a_rate(60);
     let mut arguments = vec![

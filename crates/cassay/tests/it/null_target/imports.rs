@@ -1,11 +1,11 @@
-//! Tests workload files and other tools' command lines on the null target, from the words of the
-//! user to the results.
+//! Tests workload files and other tools' command lines on the null target, from the command line of
+//! the user to the results.
 
 use crate::program::{Lab, ProgramOutput};
 use measure::KindCount;
 use serde_json::Value;
 
-/// A profile with one counter, whose inserts are batches of several partitions.
+/// A profile whose inserts are unlogged batches of five partitions.
 const PROFILE: &str = "\
 keyspace: k
 keyspace_definition: |
@@ -70,7 +70,7 @@ fn a_profile_runs_by_its_partitions_and_says_what_the_tool_says() {
         assert!(said.stdout.contains(line), "{line}: {said}");
     }
     assert!(said.stdout.ends_with("END\n"), "{said}");
-    // The run must also leave cassay's results folder.
+    // Besides the output of the other tool, the run must write cassay's results.
     let run = lab.run();
     let trial = &run.findings.expect("findings").trials[0];
     assert_eq!(
@@ -120,7 +120,7 @@ fn ycsb_lines_are_printed_with_the_parts_of_a_read_modify_write() {
 }
 
 /// The output contains the means of the clients' percentiles, in addition to the values over all
-/// operations. Reports of several clients have the same form.
+/// operations. The test covers the outputs of cassandra-stress and of YCSB.
 #[test]
 fn means_of_percentiles_of_several_clients_are_printed() {
     let lab = Lab::new();

@@ -5,7 +5,6 @@ use super::started_measuring;
 use crate::program::{Lab, Started};
 use serde_json::Value;
 
-/// A study with three trials of a second each.
 const LADDER: &str = "\
 study: ladder
 question: Can it be taken up again?
@@ -35,13 +34,13 @@ window: {warmup: 0s, measure: 1s}
 /// test tries the next length.
 const WINDOWS_S: [u32; 4] = [1, 5, 25, 125];
 
-/// Ends a run of [`LADDER`] in its second trial. Returns the lab, and the output of the ended run.
+/// Ends a run of [`LADDER`] in its second trial. Returns the lab, and the result of `end`.
 fn ended_in_its_second_trial<T>(end: impl Fn(Started) -> T) -> (Lab, T) {
     ended_in(LADDER, (1, 1), end)
 }
 
 /// Starts a run of `study`, and ends it in the trial with this index, after `before` trials have
-/// finished. Returns the output of the ended run.
+/// finished. Returns the lab, and the result of `end`.
 fn ended_in<T>(
     study: &str,
     (index, before): (usize, usize),
@@ -146,8 +145,9 @@ fn a_ladder_that_ended_before_kill_9_stays_ended() {
     lab.cassay(&["resume"]).ended_with(0).says(&["so no trials remain"]);
 }
 
-/// A run continues only with the plan on disk. cassay does not resume a run whose study now has a
-/// different plan, or a run that another process is still writing.
+/// cassay does not resume a run that another process is still writing. If another version of cassay
+/// planned a run and its plan differs from today's plan of the study, cassay does not resume it
+/// either.
 #[test]
 fn a_running_run_and_one_whose_plan_was_changed_are_not_resumed() {
     let lab = Lab::with(&LADDER.replace("measure: 1s", "measure: 600s"));

@@ -4,7 +4,6 @@ use crate::program::{Lab, command, skip};
 use std::fs;
 use std::path::Path;
 
-/// A study with two trials of two seconds each.
 const TWO: &str = "\
 study: two
 question: What leaves?

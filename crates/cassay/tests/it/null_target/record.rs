@@ -7,7 +7,8 @@ use serde_json::Value;
 use std::sync::OnceLock;
 use store::{HistogramKind, Run, RunState};
 
-/// Returns one run for all tests of this module, which only read it or write next to it.
+/// Returns the lab and the output of one run, for all tests of this module. The tests only read the
+/// run or write next to it.
 fn finished() -> &'static (Lab, ProgramOutput) {
     static FINISHED: OnceLock<(Lab, ProgramOutput)> = OnceLock::new();
     FINISHED.get_or_init(|| {
@@ -86,7 +87,6 @@ const FINDINGS: &[(&str, &str)] = &[
     ("faults", "list"),
 ];
 
-/// Fields of a `series`.
 const SERIES: &[(&str, &str)] = &[
     ("ops", "count"),
     ("ops_per_s", "number"),
@@ -96,7 +96,6 @@ const SERIES: &[(&str, &str)] = &[
     ("error_ms", "quantiles"),
 ];
 
-/// Fields of `quantiles`.
 const QUANTILES: &[(&str, &str)] = &[
     ("count", "count"),
     ("mean", "number"),
@@ -403,7 +402,6 @@ fn a_run_is_found_by_every_name_it_has() {
     assert!(list.contains(&format!("{id}  finished")), "{list}");
 }
 
-/// A user adds the recording of another tool after the run has ended.
 #[test]
 fn a_file_of_another_tool_is_laid_beside_a_run_that_has_ended() {
     let lab = Lab::with(SMALL);

@@ -15,7 +15,6 @@ workload: {recorded: {files: [log], speed: 0.25}}
 /// A full query log of a real node, with 73 operations in half a second.
 const LOG: &[u8] = include_bytes!("../../../../query_log/fixtures/full-query-log.cq4.gz");
 
-/// Returns a lab with the study and a folder with the log.
 fn lab(study: &str) -> Lab {
     let lab = Lab::with(study);
     lay_log(&lab);
@@ -62,7 +61,6 @@ fn a_recording_is_offered_when_it_was_and_as_often() {
     );
 }
 
-/// cassay sends each operation once, at any speed.
 #[test]
 fn nothing_of_a_recording_is_left_out_at_any_speed() {
     for speed in ["0.05", "0.13", "0.3"] {
@@ -95,7 +93,7 @@ fn any_procedure_keeps_the_shares_of_a_recording() {
     }
 }
 
-/// The process of the test reads the logs, and sends their content to the clients.
+/// The process that starts the clients reads the logs, and sends their content to the clients.
 #[test]
 fn several_clients_offer_a_recording_as_one_does() {
     let in_all = STUDY.replace(", speed: 0.25", ", keyspaces: [shop]")
@@ -171,8 +169,8 @@ fn mistakes_about_recorded_traffic_are_shown_where_they_stand() {
     lab.cassay(&["plan", "study.yaml"]).ended_with(2).says(&["Other", "--trust"]);
 }
 
-/// A run stores only a digest of the recording, because the recording's folder may come from a
-/// stranger.
+/// A run stores only a digest of the recording, so `resume` reads the recording again. This needs
+/// trust, because the recording may come from a stranger.
 #[test]
 fn a_run_resumes_with_the_same_recording_or_not_at_all() {
     let lab = lab(STUDY);

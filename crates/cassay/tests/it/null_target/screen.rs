@@ -19,7 +19,7 @@ procedure: {sweep: {threads: [1, 2]}}
 window: {warmup: 0s, measure: 2s}
 ";
 
-/// Setting for two trials that are interrupted before they end.
+/// Setting for trials that are interrupted before they end.
 const ENDLESS: &str = "window.measure=10m";
 
 /// Escape sequences that take and restore the screen.
@@ -34,7 +34,6 @@ echo "ended with $?"
 [ "$before" = "$(stty -g)" ] && echo "the keyboard is as it was"
 "#;
 
-/// The program under test, running in a terminal.
 struct Terminal {
     child: Child,
     keyboard: ChildStdin,
@@ -43,7 +42,7 @@ struct Terminal {
 }
 
 impl Terminal {
-    /// Runs the study with a window of this length, in seconds.
+    /// Runs the study with this setting of the window.
     fn start(lab: &Lab, window: &str) -> Terminal {
         let mut script = command("script");
         script
@@ -89,8 +88,8 @@ impl Terminal {
         self.keyboard.flush().unwrap();
     }
 
-    /// Returns the content of the terminal at the end. The content consists of the messages after
-    /// the screen was left.
+    /// Waits for the end of the run, and checks that the terminal is restored. Returns the output
+    /// after the full screen.
     fn end(mut self) -> String {
         self.wait_for("ended with");
         drop(self.keyboard);
@@ -105,7 +104,6 @@ impl Terminal {
     }
 }
 
-/// Returns true if the program that creates a terminal is installed.
 fn has_script() -> bool {
     let is_there = command("script").arg("--version").output().is_ok();
     if !is_there {

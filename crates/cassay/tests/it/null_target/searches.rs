@@ -1,6 +1,6 @@
 //! Tests searches. cassay runs, records and shows the requested points.
 //!
-//! `cargo xtask searches` tests how precise a search is. In these tests, the bounds are so far away
+//! `cargo xtask searches` tests how precise a search is. In this module, the bounds are so far away
 //! that they are met on any machine, or missed on any machine.
 
 use crate::program::Lab;

@@ -1,5 +1,4 @@
-//! Tests verdicts on targets with planted behavior. The verdicts must report the planted
-//! behavior.
+//! Tests that verdicts report the planted behaviour of targets.
 
 use super::rule;
 use crate::program::Lab;

@@ -44,8 +44,8 @@ fn a_client_stopped_within_its_window_invalidates_the_trial() {
     let judged = rule(trial, "V4");
     assert_eq!(judged["result"], "fail", "{trial:#}");
     let longest_ms = trial["client"]["stall_ms_longest"].as_f64();
-    // The value is exact within the three digits of a histogram, so the limit is slightly lower
-    // than the stop.
+    // The value is exact within the three significant digits of a histogram, so the limit is
+    // slightly lower than the stop.
     assert!(longest_ms >= Some(1490.0), "{trial:#}");
     assert!(
         trial["client"]["stalled_share"].as_f64() >= Some(0.14),

@@ -54,7 +54,7 @@ impl ForeignCluster {
         ForeignCluster::start_as(USER, faults)
     }
 
-    /// Starts a node of the user with this ID, and a study with these faults.
+    /// Starts a node of the user with this ID, and writes a study with these faults.
     fn start_as(user: u32, faults: &str) -> ForeignCluster {
         let machines = Machines::with(&TestMachine::new("db1"));
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -111,7 +111,6 @@ impl ForeignCluster {
         fs::read_to_string(self.machines.home("db1").join("node").join(file)).unwrap_or_default()
     }
 
-    /// Returns how often the node was started.
     fn starts(&self) -> usize {
         self.node("starts").lines().count()
     }
@@ -120,7 +119,6 @@ impl ForeignCluster {
         Identity::read(self.node("pid").trim().parse().ok()?)
     }
 
-    /// Returns the folder of the only trial.
     fn trial(&self) -> PathBuf {
         let trials = self.machines.lab.path().join("results/latest/trials");
         let mut all = fs::read_dir(trials).unwrap().flatten();
@@ -341,7 +339,6 @@ impl ForeignCluster {
         all.filter(fits).collect()
     }
 
-    /// Returns the agents on the node's machine, and their guards.
     fn agents(&self) -> (Vec<Identity>, Vec<Identity>) {
         let all = self.machines.running("db1").into_iter().filter_map(Identity::read);
         let is_guard = |process: &Identity| {
@@ -429,9 +426,9 @@ fn the_next_command_restarts_a_node_after_agent_and_guard_died() {
     theirs.wait_until_left();
 }
 
-/// Supervisors of the node in the form in which a study names them, each with a program that plays
-/// the supervisor. The program accepts only the supervisor's name for the node. `is_up` ends with 0
-/// if the node runs.
+/// Supervisors of the node in the form in which a study names them, each with a program that
+/// replaces the supervisor. The program accepts only the supervisor's name for the node. `is_up`
+/// ends with 0 if the node runs.
 const KEEPERS: [(&str, &str, &str); 2] = [
     (
         "{systemd: 'theirs@{node}'}",

@@ -12,7 +12,7 @@ use std::fs;
 
 const CLIENTS: [&str; 2] = ["load1", "load2"];
 
-/// Returns two machines for clients, and the study.
+/// Starts two machines for clients, and writes the study.
 fn machines() -> Machines {
     let mut machines = Machines::new();
     for name in CLIENTS {
@@ -36,7 +36,7 @@ fn texts(arguments: &[String]) -> Vec<&str> {
 }
 
 /// The number of operations that are due in a window follows from the schedule. The window begins a
-/// second after the load. For Poisson arrivals, each worker has its own times.
+/// second after the load. For Poisson arrivals, each worker has a separate schedule.
 #[test]
 fn clients_over_ssh_do_what_one_client_with_their_workers_does() {
     if let Some(why) = missing() {
@@ -146,7 +146,7 @@ fn assert_lost(said: &ProgramOutput, words: &str, before_s: f64) {
     assert!(trial["ops_total"].as_u64() > Some(0), "{trial:#}");
 }
 
-/// Returns a process by the name of its program, its parent, and a word of its command line.
+/// Returns the id of the process with this program, parent and word of its command line.
 fn process(program: &str, parent: u32, word: &str) -> u32 {
     let all = fs::read_dir("/proc").expect("processes").flatten();
     let mut pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());

@@ -40,8 +40,7 @@ const TOOLS: [&str; 20] = [
     "tr",
 ];
 
-/// Returns the reason why this machine cannot host machines behind sshd. `None` if this machine can
-/// do so.
+/// Returns the reason why this machine cannot host machines behind sshd, or `None` if it can.
 pub fn missing() -> Option<String> {
     if !rustix::process::geteuid().is_root() {
         return Some("machines behind sshd need root".to_owned());
@@ -147,7 +146,6 @@ impl Machines {
         machines
     }
 
-    /// Returns the folder of a machine.
     pub fn folder(&self, name: &str) -> PathBuf {
         self.lab.path().join(name)
     }
@@ -271,7 +269,7 @@ impl Machines {
         panic!("no port of 127.0.0.1 stays free");
     }
 
-    /// Returns the program with access to these machines.
+    /// Returns a command that runs the program with access to these machines.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = command(self.near("bin/cassay"));
         let path = std::env::var("PATH").unwrap_or_default();
@@ -362,7 +360,6 @@ pub fn script(file: &Path, text: &str) {
     written.set_permissions(Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Creates a pair of keys.
 pub fn keygen(file: &Path) {
     let mut keygen = command("ssh-keygen");
     keygen.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(file);

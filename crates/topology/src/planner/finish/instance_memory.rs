@@ -10,12 +10,11 @@ use crate::plan::NodeBytes;
 use crate::planner::Attempt;
 use crate::request::PlacementRequest;
 
-/// Unit for amounts of memory below 1 GiB, in bytes.
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
 /// Returns the memory assumed for an instance if the request does not state it. This is an equal
-/// share of the machine's memory, limited by the memory of each node that has several instances.
+/// share of the machine's memory, limited so that each node has enough memory for its instances.
 /// The amount is in whole GiB, or in MiB if it is below 1 GiB or if whole GiB do not fit. Returns
 /// `None` if the memory of the machine is unknown or too small.
 pub(super) fn assumed(

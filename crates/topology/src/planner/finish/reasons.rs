@@ -64,7 +64,6 @@ fn reasons(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     said
 }
 
-/// Describes the number of instances that cross nodes, and the hardware that guests see.
 fn reasons_of_guests(plan: &Plan) -> Vec<String> {
     let (wish, first) = (&plan.wish, &plan.instances[0]);
     let mut said = Vec::new();
@@ -80,7 +79,6 @@ fn reasons_of_guests(plan: &Plan) -> Vec<String> {
     said
 }
 
-/// Explains the choices about memory, threads and racks.
 fn reasons_of_jvms(machine: &Machine, plan: &Plan) -> Vec<String> {
     let (wish, first) = (&plan.wish, &plan.instances[0]);
     let mut said = Vec::new();
@@ -218,7 +216,6 @@ fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<Warning> {
     said
 }
 
-/// Suggests sizes that fit the machine better.
 fn advise(attempt: &Attempt, plan: &mut Plan) {
     let (wish, sizes) = (&plan.wish, attempt.sizes);
     let threads = attempt.pool.units.iter().map(|unit| unit.cpus.len() as u32).max().unwrap_or(1);

@@ -7,7 +7,7 @@ use ::cassandra::{Access, Session};
 use serde_json::Value;
 use std::time::Duration;
 
-/// Twenty rows, each of which is written or deleted ten times a second.
+/// A study that writes or deletes each of twenty rows about ten times a second.
 const STUDY: &str = "\
 study: accounts
 question: Is everything there that was acknowledged?

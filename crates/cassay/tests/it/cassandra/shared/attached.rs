@@ -91,7 +91,7 @@ fn all(session: &mut Session) -> Vec<String> {
     all
 }
 
-/// Creates a keyspace and a table with rows for another user.
+/// Creates a keyspace and a table with rows, which belong to another user.
 fn made_by_others(session: &mut Session) {
     let keyspace = "CREATE KEYSPACE theirs WITH replication = \
                     {'class': 'SimpleStrategy', 'replication_factor': 1}";
@@ -129,8 +129,8 @@ fn data_of_others_is_unchanged_unless_an_option_names_it() {
         }
         assert_eq!(all(&mut session), before, "{mix} {data} {more}");
     }
-    // The study may write, because the command line names the keyspace. An empty table does not
-    // count as a table with rows.
+    // The study may write, because the command line names the table. An empty table does not count
+    // as a table with rows.
     let write = STUDY.replace("NODE", &node.to_string()).replace("MIX", "write");
     lab.write("study.yaml", &write.replace("DATA", "{present: 40}"));
     lab.cassay(&[

@@ -73,14 +73,14 @@ insert: {partitions: fixed(1), select: fixed(1)/1, batchtype: UNLOGGED}
 queries: {one: {cql: 'select * from users where id = ?', fields: samerow}}
 ";
 
-/// Values of a study's keys, such as `workload` and `data`.
+/// A study: a kind of operation or a whole workload, the data, and further lines.
 type Study = (&'static str, &'static str, &'static str);
 
 const FILE: &str = "{file: w.yaml, mix: {MIX: 1}}";
 const PRESENT: &str = "{present: 30}";
 const LOAD: &str = "{load: {operations: 30}}";
 
-/// Studies that cassay must refuse. Each case is a kind of operation or a whole workload.
+/// Studies that cassay must refuse.
 const REFUSED: [Study; 27] = [
     ("write", PRESENT, ""),
     ("put", PRESENT, ""),

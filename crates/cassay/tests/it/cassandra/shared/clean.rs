@@ -18,7 +18,6 @@ window: {warmup: 0s, measure: 2s}
 verify: {reads: none, sample: 0}
 ";
 
-/// YCSB's properties for a separate table.
 const YCSB: &str = "recordcount=50\noperationcount=50\nfieldcount=1\nfieldlength=10\n\
                     workload=site.ycsb.workloads.CoreWorkload\n";
 

@@ -9,7 +9,6 @@ use serde_json::Value;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Number of partitions that each program writes.
 const PARTITIONS: u64 = 1000;
 
 /// A profile with every type of column, and with clustering on two levels.
@@ -94,7 +93,7 @@ window: {warmup: 1s, measure: 4s}
 verify: {reads: all, sample: 1000}
 ";
 
-/// Runs another tool's command line and compares every read. Returns the trials.
+/// Runs another tool's command line with cassay, which compares every read. Returns the trials.
 fn trials(lab: &Lab, node: SocketAddr, words: &[&str]) -> Vec<Value> {
     let target = format!("attach:{node}");
     let ours = ["--json", "--target", &target, "--set", "verify.reads=all"];
@@ -258,7 +257,7 @@ fn easy_stress_reads_what_it_has_populated() {
     let line = "easy run KeyValue -n 200 -t 2 --rate 200 -p 99 --pg sequence --populate 100 \
                 --drop --compaction lcs,160,10 --compression {'class':'LZ4Compressor'} --cl ONE";
     let words: Vec<&str> = line.split_whitespace().collect();
-    // The statement names no keyspace, so it applies to the tool's own keyspace.
+    // The statement names no keyspace, so it applies to the default keyspace of the tool.
     let more = ["--cql", "ALTER TABLE keyvalue WITH comment = 'x'"];
     let trials = trials(lab, node, &[&words[..], &more].concat());
     let names: Vec<&str> = trials.iter().filter_map(|t| t["variant"].as_str()).collect();
@@ -350,10 +349,10 @@ fn checked(lab: &Lab, node: SocketAddr, is_there: bool) {
     };
     let prepared = &check("keyspace: shop", "keyspace: shop", 0).json()["prepared"];
     assert_eq!(prepared["scratch"], !is_there, "{prepared}");
-    // One of the seven operations has two parts, so the file has eight statements.
+    // One of the seven operations has two statements, so the file has eight statements.
     assert_eq!(prepared["statements"], 8, "{prepared}");
     // Only a server can give these answers. They contain the position of the mistake, and the
-    // server's own words.
+    // message of the server.
     let filtered = "  by_total: SELECT id FROM orders WHERE total = :total\n  empty_cart:";
     check("  empty_cart:", filtered, 2).says(&[
         "checked.yaml:75:13",

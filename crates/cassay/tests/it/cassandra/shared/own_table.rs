@@ -16,8 +16,8 @@ procedure: {fixed: {threads: 2}}
 window: {warmup: 0s, measure: 2s}
 ";
 
-/// Fills a table with columns of most types, a name that must be quoted, and partitions of 1 to 40
-/// rows.
+/// Creates and fills a table with columns of most types, a name that must be quoted, and partitions
+/// of 1 to 40 rows.
 fn fill(session: &mut Session) {
     for cql in [
         "CREATE KEYSPACE \"Shop\" WITH replication = \
@@ -60,7 +60,7 @@ fn fill(session: &mut Session) {
     }
 }
 
-/// Returns every cell of the table with its write time.
+/// Returns most columns of every row, and the write time of `note`.
 fn content(session: &mut Session) -> Vec<String> {
     let found = session
         .query(

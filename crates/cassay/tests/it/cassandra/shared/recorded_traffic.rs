@@ -30,7 +30,7 @@ target: {attach: {contact_points: ['NODE']}}
 workload: {recorded: {files: [first], keyspaces: [taped], speed: 1}}
 ";
 
-/// A batch whose statements are texts that contain their values.
+/// A batch as one unprepared query, whose statements contain literal values.
 const BATCH: &str = "BEGIN BATCH INSERT INTO taped.users (id, name) VALUES (1000, 'a; b'); \
                      DELETE FROM taped.users WHERE id = 1001 APPLY BATCH";
 
@@ -63,7 +63,8 @@ fn read(folder: &Path) -> Arc<Recording> {
     Arc::new(::query_log::read(&[named], choice).expect("a log"))
 }
 
-/// Returns the first operations of a recording, with the kind, level, text and values of each.
+/// Returns the first operations of a recording, with the kind, text, consistency level and values
+/// of each.
 fn operations(recording: &Arc<Recording>, count: u64) -> Vec<(String, String, Vec<u8>)> {
     let program = Arc::new(::query_log::program(recording, "log", &[]));
     let mut generator = program.generator(Stage::Main);
@@ -77,7 +78,7 @@ fn operations(recording: &Arc<Recording>, count: u64) -> Vec<(String, String, Ve
         (kind.name.clone(), what, values)
     };
     let mut all: Vec<_> = (0..count).map(one).collect();
-    // Operations of the same millisecond have no defined order, so they are sorted.
+    // Operations of the same millisecond have no defined order, so this code sorts all operations.
     all.sort();
     all
 }

@@ -12,8 +12,7 @@ use std::sync::OnceLock;
 
 const VERSION: &str = "3.11.4";
 
-/// Number of rows. The number is large enough for all bytes of keys and values to occur, in both
-/// directions.
+/// Number of rows. With this number, keys and values contain every possible byte.
 const ROWS: u32 = 20_000;
 
 /// A study that only reads, and compares every answer.
@@ -64,7 +63,7 @@ fn unpacked() -> PathBuf {
     folder
 }
 
-/// Runs cassandra-stress. The tool's own script requires Java 8, so the test starts Java itself
+/// Runs cassandra-stress. The script of the tool requires Java 8, so the test starts Java itself
 /// with the options of the script.
 pub(super) fn stress_tool(lab: &Lab, node: SocketAddr, words: &[&str]) -> String {
     let folder = distribution();
@@ -88,7 +87,7 @@ pub(super) fn stress_tool(lab: &Lab, node: SocketAddr, words: &[&str]) -> String
     arguments.extend(words.iter().map(|word| (*word).to_owned()));
     let node = format!("-node {} -port native={}", node.ip(), node.port());
     arguments.extend(node.split(' ').map(str::to_owned));
-    // The test does not use the Java of the gate, because that Java is set for fast compilation.
+    // In the gate, `JAVA_HOME` names a Java that is set for fast compilation.
     let java = match std::env::var("JAVA_HOME") {
         Ok(home) if !home.is_empty() => format!("{home}/bin/java"),
         _ => "java".to_owned(),
@@ -96,7 +95,6 @@ pub(super) fn stress_tool(lab: &Lab, node: SocketAddr, words: &[&str]) -> String
     tool(&java, &arguments, lab.path())
 }
 
-/// Runs the predefined read or write of all rows.
 fn cassandra_stress(lab: &Lab, node: SocketAddr, operation: &str) -> String {
     let line = format!(
         "{operation} n={ROWS} cl=LOCAL_ONE no-warmup -pop seq=1..{ROWS} \

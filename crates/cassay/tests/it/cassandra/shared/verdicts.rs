@@ -56,7 +56,7 @@ fn stress(lab: &Lab, ops: &str, more: &[&str]) -> ProgramOutput {
     )
 }
 
-/// Returns the result of V14 for the only trial.
+/// Returns the result and the detail of rule V14 in the first trial.
 fn compared(said: &ProgramOutput) -> (String, String) {
     let findings = said.json();
     let rules = findings["trials"][0]["rules"].as_array().expect("rules");

@@ -12,7 +12,6 @@ use versions::{LINES, Lack, Line, Release, Setting, SettingRefusal};
 /// refuses other values, because users never intend them.
 const TAKES_ANYTHING: &str = "file_cache_round_up";
 
-/// Returns valid and invalid values of every kind.
 fn values() -> Vec<Value> {
     let texts = [
         "64",
@@ -124,8 +123,8 @@ seed_provider: [{class_name: org.apache.cassandra.locator.SimpleSeedProvider, \
 parameters: [{seeds: 127.0.0.1}]}]
 ";
 
-/// Returns the settings with folders added. If the settings do not include the sync mode of the
-/// commit log, adds that too.
+/// Returns the text of a `cassandra.yaml` that contains [`AROUND`], folders and the settings. Adds
+/// a sync mode of the commit log if the settings contain none.
 fn whole(folder: &std::path::Path, settings: &serde_json::Map<String, Value>) -> String {
     let mut text = AROUND.to_owned();
     let below = |name: &str| folder.join(name).display().to_string();
