@@ -175,8 +175,8 @@ impl LifeCycle<'_> {
     /// Observes the target until it is whole or a time limit has passed. The target may still be
     /// recovering from an earlier fault.
     fn before(&mut self) -> Observation {
-        // The limit is that of the healing, and the time for which an agent may keep an earlier
-        // fault whose controller has ended.
+        // The limit is the sum of two times: the time limit of the healing, and the time for which
+        // an agent may hold an earlier fault whose controller has ended.
         let limit = self.kind.healed_within + self.armed(Duration::ZERO);
         let began_ns = self.world.now_ns();
         let until_ns = began_ns + limit.as_nanos() as u64;
@@ -420,8 +420,8 @@ struct Revival {
     restarts_count: usize,
 }
 
-/// Time for which a running node may be silent after the healing, before cassay restarts it. It
-/// applies only to nodes that cassay has not restarted yet.
+/// Time for which a running node may be silent after the healing, before cassay restarts it. This
+/// limit applies only to nodes that cassay has not restarted yet.
 const SILENT_MAX: Duration = Duration::from_secs(20);
 
 /// Time for which all other nodes may consider a node down although it answers clients, before

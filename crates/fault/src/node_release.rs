@@ -29,7 +29,6 @@ impl Itself {
     }
 }
 
-/// Returns the release that a node reports.
 pub(crate) fn release(world: &mut dyn Client, node: NodeIndex) -> Result<String> {
     let seen = Itself::read(world, node, LIMIT).context("request the release of the node")?;
     Ok(seen.release)

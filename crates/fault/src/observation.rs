@@ -16,11 +16,8 @@ use target_spec::{HostIndex, NodeIndex, PerNode};
 /// while a node starts. So an observation has separate answers to the two questions.
 #[derive(Clone, Debug)]
 pub(crate) struct Observation {
-    /// Presence of the fault, as observed.
     pub fault: Presence,
-    /// Health of the target, as observed.
     pub target: Health,
-    /// Description of the observation.
     pub words: String,
 }
 
@@ -90,12 +87,10 @@ impl Health {
 }
 
 impl Observation {
-    /// Returns true if the observer sees the fault.
     pub fn shows_fault(&self) -> bool {
         self.fault == Presence::Present
     }
 
-    /// Returns true if the observer sees that the target is whole.
     pub fn is_whole(&self) -> bool {
         self.target == Health::Whole
     }
@@ -110,8 +105,8 @@ impl Observation {
         }
     }
 
-    /// Adds another observation, which must also confirm that the target is whole. Its answer about
-    /// the fault is ignored.
+    /// Adds another observation, which must also confirm that the target is whole. The answer of
+    /// the other observation about the fault is ignored.
     pub fn confirm(self, other: Observation) -> Observation {
         Observation {
             fault: self.fault,
@@ -151,7 +146,7 @@ pub(crate) fn process(
         None if seen.is_some_and(|node| !node.is_ours) => Err(anyhow::anyhow!(
             "cassay has not found the node's process yet"
         )),
-        // The process was never started.
+        // cassay manages this node, so the node is not running.
         None => Ok(None),
         Some(process) => match world.see(ExecutedBy::Node(node), Query::Process(process)) {
             Ok(QueryAnswer::Process(state)) => Ok(state),
@@ -185,7 +180,6 @@ pub(crate) fn client(world: &mut dyn Client, node: NodeIndex, limit: Duration) -
     }
 }
 
-/// Returns the process of a node, if known.
 pub(crate) fn process_of(world: &dyn Agents, node: NodeIndex) -> Option<Identity> {
     world.nodes().get(node).and_then(|node| node.process)
 }
@@ -220,7 +214,6 @@ pub(crate) fn nodes_hit(hit: &Hit, world: &dyn Agents) -> Vec<NodeIndex> {
     }
 }
 
-/// Returns the nodes of a host, with their indexes.
 pub(crate) fn nodes_on(world: &dyn Agents, host: HostIndex) -> Vec<(NodeIndex, NodeSeen)> {
     let nodes = world.nodes().into_pairs();
     nodes.filter(|(_, node)| node.host == Some(host)).collect()
@@ -273,7 +266,6 @@ pub(crate) fn all_clients(world: &mut dyn World, limit: Duration) -> Observation
     }
 }
 
-/// Returns the name of a host.
 pub(crate) fn host_name(world: &dyn Agents, host: HostIndex) -> String {
     world.hosts().take(host).map(|host| host.name).unwrap_or_default()
 }
@@ -325,7 +317,7 @@ fn way(
     })
 }
 
-/// Minimum time limit of one connection attempt. A connection through a switch within this machine
+/// Minimum time limit of one connection attempt. A connection through a switch within one machine
 /// takes far less time.
 const WAY_LIMIT: Duration = Duration::from_millis(200);
 
@@ -404,7 +396,6 @@ fn did(attempt: Attempt) -> String {
     }
 }
 
-/// Tests the disk of a host.
 pub(crate) fn try_disk(
     world: &mut dyn Agents,
     host: HostIndex,

@@ -20,7 +20,6 @@ const MEMBERS_LIMIT: Duration = Duration::from_secs(5);
 /// Time limit for a node to leave a ring, or to remove another node.
 const LEAVE_LIMIT: Duration = Duration::from_secs(600);
 
-/// Returns all nodes except the given one.
 pub(crate) fn others(world: &dyn Agents, node: Option<NodeIndex>) -> Vec<NodeIndex> {
     let all = world.nodes().indexes();
     all.filter(|other| Some(*other) != node).collect()
@@ -44,7 +43,6 @@ pub(crate) fn member(
     Ok(world.members(by, limit)?.all.remove(&storage))
 }
 
-/// Returns the internode address of a node.
 fn storage(world: &dyn Agents, node: NodeIndex) -> Result<SocketAddr> {
     let seen = world.nodes().take(node);
     Ok(seen.context("the node does not exist")?.storage)
@@ -72,8 +70,8 @@ pub(crate) fn words(held: &[Option<MemberStatus>]) -> String {
     format!("the other nodes report the node as {}", said.join(", "))
 }
 
-/// Observes the status of a node on all other nodes. The target is whole if all other nodes report
-/// the node as up and normal.
+/// Observes the status of a node on all other nodes. The fault is present if `is_broken` returns
+/// true for every status. The target is whole if all other nodes report the node as up and normal.
 pub(crate) fn held(
     world: &mut dyn World,
     node: NodeIndex,
@@ -169,7 +167,6 @@ pub(crate) fn settled(
     })
 }
 
-/// Returns true if a node streams data.
 pub(crate) fn is_streaming(world: &mut dyn Mbeans, node: NodeIndex) -> bool {
     let own = world.members(node, MEMBERS_LIMIT);
     own.is_ok_and(|own| own.streams_count > 0)
@@ -215,7 +212,7 @@ fn heal_after(world: &mut dyn World, at_work: NodeIndex) -> Result<HealResult> {
         if let Some(ended) = world.operated(at_work) {
             break ended;
         }
-        // If the node has ended and the network of its host has failed, the result may never
+        // If the node has ended, or the kernel of its host cannot be queried, the result may never
         // arrive.
         if !observation::process(world, at_work, |state| state.is_some()).shows_fault() {
             break Err(anyhow::anyhow!(

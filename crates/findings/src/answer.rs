@@ -60,8 +60,7 @@ impl Facts<'_> {
                 at_share.as_ref(),
             ));
         }
-        // The comparison of variants comes before the results of each variant, which support it. A
-        // study with one variant or one block has no comparison.
+        // The comparisons of variants come before the sweeps, which support them.
         let (compared, not_judged) = self.comparisons();
         sentences.extend(compared);
         sentences.extend(self.cost_sentences());
@@ -97,7 +96,7 @@ impl Facts<'_> {
         let mut unbelieved: Vec<&VariantName> = Vec::new();
         for variant in &self.study.variants {
             // The points of a search are not a sweep, because each depends on the results before
-            // it. The single point of an endurance study was already described.
+            // it. `endured_sentences` describes the single point of an endurance study.
             if is_search(variant) || variant.settings.procedure.endurance().is_some() {
                 continue;
             }
@@ -146,7 +145,7 @@ impl Facts<'_> {
         trials.peek().is_some() && trials.all(is_broken) && points.iter().all(is_kept_up)
     }
 
-    /// Returns the range of a comparison's metric in the trials of one variant: the variant whose
+    /// Returns the range of a comparison's metric over the usable trials of the variant whose
     /// values scatter more.
     fn scatter(&self, comparison: &ComparisonRecord) -> Option<Scatter<'_>> {
         let compared = COMPARED.iter().find(|one| one.name == comparison.metric)?;
@@ -174,8 +173,8 @@ impl Facts<'_> {
         scatters.max_by(|a, b| (a.ends[1] / a.ends[0]).total_cmp(&(b.ends[1] / b.ends[0])))
     }
 
-    /// Returns the sentences on the comparisons that answer the question. If the study has a single
-    /// block, also returns a sentence on the conclusions that a single block does not allow.
+    /// Returns the sentences on the comparisons that answer the question. Also returns a sentence
+    /// on the comparisons of a single block, which allow no conclusion.
     fn comparisons(&self) -> (Vec<String>, Option<String>) {
         let (mut sentences, mut of_one_block) = (Vec::new(), Vec::new());
         let Comparisons {
@@ -228,7 +227,6 @@ impl Facts<'_> {
         cost::sentences(&asked, self.points)
     }
 
-    /// Returns the sentences on each endurance study: throughput, drifts and growth.
     fn endured_sentences(&self) -> Vec<String> {
         let variants = self.study.variants.iter();
         let asked = variants.filter(|one| one.settings.procedure.endurance().is_some());
@@ -240,8 +238,8 @@ impl Facts<'_> {
     }
 }
 
-/// Returns true if the answer mentions comparisons of this metric at this point. These are the
-/// metric that answers the question, throughput, and results of searches.
+/// Returns true if the answer mentions comparisons of this metric at this point. The answer
+/// mentions the metric that answers the question, throughput, and the results of searches.
 fn is_asked(metric: &str, place: Option<Point>) -> bool {
     metric == metric_of(place) || metric == "ops_per_s" || metric == PEAK
 }

@@ -168,8 +168,8 @@ fn point(
         let same = here.iter().filter(|trial| state_of(trial) == state);
         same.copied().collect()
     };
-    // If the target kept up in most blocks, the record uses only these blocks. The other blocks
-    // count as incidents.
+    // The record uses only the blocks in the more frequent state. The other blocks count as left
+    // out.
     let (kept, saturated) = (in_state(State::Kept), in_state(State::Saturated));
     let is_saturated = saturated.len() > kept.len();
     let used = if is_saturated { saturated } else { kept };
@@ -420,8 +420,8 @@ mod tests {
         assert_eq!((found.len(), found[0].blocks, found[0].left_out), (1, 2, 0));
         assert_eq!(found[0].trials, [0, 1]);
         assert_eq!(found[0].latency_ms.p99, Known::Exactly(26.9));
-        // If the logs cannot be read, the point has no percentile, because any other value would be
-        // wrong.
+        // If the logs cannot be read, the percentile is 0, because no average of the blocks'
+        // percentiles would be right.
         let unread = points(&[&VariantName::default()], &trials, &|_| None);
         assert_eq!(unread[0].latency_ms.p99, Known::Exactly(0.0));
     }

@@ -101,8 +101,8 @@ fn measured(
     })
 }
 
-/// Returns the comparison of throughput per price with the baseline. Returns an empty record unless
-/// both variants have a price in the same currency.
+/// Returns the comparison of throughput per price with the baseline. Returns an empty record
+/// without a comparison of exact throughputs, or if the two prices do not have the same currency.
 fn against(
     study: &Study,
     variant: &Variant,
@@ -262,8 +262,8 @@ fn held(
 /// Returns the geometric mean of the rates that searches with a sufficient bound held, and the
 /// lower end of the interval of this mean.
 ///
-/// # Errors
-/// The searches have another bound, the search of a block held no rate, or the blocks are too few
+/// The searches have another percentile or a larger bound, the search of a block held no rate, or
+/// the blocks are too few for an interval. The error is the reason.
 /// for an interval. The error is the reason.
 fn searched(
     asked: &Capacity,

@@ -153,7 +153,7 @@ fn found<'a>(
     })
 }
 
-/// Returns the measured point of a variant with the highest throughput.
+/// Returns the values of a variant at its point with the highest throughput.
 fn highest<'a>(
     variant: &VariantName,
     points: &'a [PointRecord],

@@ -1,5 +1,5 @@
-//! Judges the requirements of a study. The result has one record for each requirement, in the order
-//! of the study.
+//! Judges the requirements of a study. The result has a record for each requirement of each variant
+//! at each point to which the requirement applies.
 
 mod earlier;
 mod sentences;
@@ -126,8 +126,8 @@ impl RequirementFacts<'_> {
         }
     }
 
-    /// Returns the points that the answer of the run names. These are the result of each search, or
-    /// the best point of a sweep.
+    /// Returns the points that the answer of the run names: the results of the searches, or the
+    /// best point of a sweep.
     fn answer_points(&self, variant: &Variant) -> Vec<Option<Point>> {
         let of = self.searches.iter().filter(|s| s.variant == variant.name);
         let mut named: Vec<Option<Point>> = Vec::new();
@@ -388,8 +388,7 @@ fn ratio(comparison: &ComparisonRecord) -> Number {
     }
 }
 
-/// Converts a ratio contender ÷ baseline so that a higher ratio is better. For latency, this is the
-/// inverse.
+/// Converts a ratio contender ÷ baseline so that a higher ratio is better.
 fn how_good(ratio: f64, ci95: Option<[f64; 2]>, is_latency: bool) -> Number {
     let (value, ci95) = if is_latency {
         (1.0 / ratio, ci95.map(|[low, high]| [1.0 / high, 1.0 / low]))

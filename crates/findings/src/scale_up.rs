@@ -22,7 +22,7 @@ struct ScaleFacts<'a> {
     trials: &'a [TrialFinding],
     points: &'a [PointRecord],
     searches: &'a [SearchRecord],
-    /// Planned number of blocks.
+    /// Number of blocks that [`blocks_of`] returns.
     blocks: usize,
 }
 
@@ -368,7 +368,7 @@ mod tests {
                     measured: Vec::new(),
                 });
             }
-            // The run was interrupted in the second block. After that, all data was loaded again.
+            // In the first two blocks, the trials with an odd index ran on older data.
             trial.generation = Some(if trial.block > 1 || trial.index % 2 == 0 {
                 2
             } else {

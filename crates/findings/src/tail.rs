@@ -12,8 +12,7 @@ use store::record::{
 };
 use store::{Run, Trial};
 
-/// Largest probability of the matches by chance, over all series of events of a trial together. All
-/// other findings use the same significance level.
+/// Largest probability of the matches by chance, over all series of events of a trial together.
 const CHANCE_MAX: f64 = 0.05;
 
 /// Name of the probe that reads the collector's log.
@@ -56,7 +55,6 @@ struct ObservedEvents {
     unobserved: Vec<TailEventKind>,
 }
 
-/// Returns the events of a trial.
 fn series_of(trial: &Trial, finding: &TrialFinding) -> Result<ObservedEvents> {
     let mut observed = ObservedEvents::default();
     if trial.probes()?.iter().any(|probe| probe == LOG) {

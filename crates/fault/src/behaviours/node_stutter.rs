@@ -25,7 +25,6 @@ const LOOK: Duration = Duration::from_millis(1200);
 /// Interval between two checks of the process state. It is short compared with [`STOPPED`].
 const POLL: Duration = Duration::from_millis(50);
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Stutter(hit.node()))
 }

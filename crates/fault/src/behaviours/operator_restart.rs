@@ -9,7 +9,6 @@ use std::time::Duration;
 use target_spec::PerNode;
 use target_spec::fault::{Hit, Options};
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(_: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Restart::default())
 }

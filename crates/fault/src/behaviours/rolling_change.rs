@@ -17,7 +17,6 @@ use target_spec::fault::{Hit, Options};
 use target_spec::{NodeIndex, PerNode};
 use versions::Line;
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(_: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Change {
         yaml: options.yaml.clone(),
@@ -62,8 +61,8 @@ fn shown(
     Ok(Proof::compare_yaml(yaml, &settings, &name, line))
 }
 
-/// Returns whether all visible settings are in effect. If no setting is visible, returns
-/// [`Presence::Unknown`].
+/// Returns [`Presence::Present`] if all visible settings are in effect. If no setting is visible,
+/// returns [`Presence::Unknown`].
 fn change(proofs: &[Proof]) -> Presence {
     let known = proofs.iter().filter(|proof| proof.effect.shown().is_some());
     let mut known = known.peekable();

@@ -23,7 +23,6 @@ use way_back::{SWAP_LIMIT, WayBack};
 /// Time limit for a node to drain.
 const DRAIN_LIMIT: Duration = Duration::from_secs(120);
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Upgrade {
         to: options.to.clone(),
@@ -157,8 +156,8 @@ impl Upgrade {
         }
     }
 
-    /// Begins the cluster metadata log. This is the last step of an upgrade, when all nodes run the
-    /// new release.
+    /// Begins the cluster metadata log, if the new release has such a log and all nodes run the new
+    /// release. Returns the report of the node.
     fn begin_metadata_log(&self, world: &mut dyn World) -> Result<Option<String>> {
         let to = self.to()?;
         let chosen = self.chosen(world);
@@ -213,7 +212,6 @@ impl Upgrade {
     }
 }
 
-/// Returns the data files of a node.
 fn files(world: &mut dyn World, node: NodeIndex) -> Result<Vec<DataFile>> {
     let keyspaces = world.keyspaces(node, AT_ONCE)?;
     world.data_files(node, &keyspaces, None)

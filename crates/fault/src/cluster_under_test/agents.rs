@@ -24,7 +24,7 @@ pub trait Agents {
     /// Injects a fault. `nodes` are the nodes whose processes are affected, in order. Unless the
     /// fault is healed before, the agent heals it after `within`.
     ///
-    /// # Errors
+    /// The agent has ended, or cannot inject the fault.
     /// The injection fails.
     fn inject(
         &mut self,
@@ -56,7 +56,7 @@ pub trait Agents {
     /// Makes an observation.
     ///
     /// # Errors
-    /// No observation is possible.
+    /// The agent has ended, or cannot make the observation.
     fn see(&mut self, by: ExecutedBy, what: Query) -> Result<QueryAnswer>;
 
     /// Returns a port on which a host receives data from another host. The port is open for

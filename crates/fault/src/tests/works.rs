@@ -40,9 +40,9 @@ pub(super) struct Works {
     pub stays: bool,
     /// Steps of the upgrade that nodes have performed by short MBean operations.
     pub told: Vec<UpgradeStep>,
-    /// For each node, the release that has written its files. `kept` has the release of its kept
-    /// files.
+    /// For each node, the release that has written its files.
     pub files: [&'static str; 3],
+    /// For each node, the release that has written its kept files.
     pub kept: [Option<&'static str>; 3],
     /// True if the disks have no space for more links to files.
     is_full: bool,

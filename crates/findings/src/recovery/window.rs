@@ -150,8 +150,8 @@ impl Window {
         [Stretch::These(before.unwrap_or_default()), during, after]
     }
 
-    /// Returns two periods: from the injection until the target was whole again, and from that time
-    /// until `until_s`. If the target was not whole again, the start of the healing replaces that
+    /// Returns two periods: from the injection until all nodes were up again, and from that time
+    /// until `until_s`. If not all nodes came up again, the start of the healing replaces that
     /// time.
     pub fn since_injection(&self, fault: &FaultTimes, until_s: f64) -> [Stretch; 2] {
         let over_s = fault.whole_s.or(fault.healing_s).unwrap_or(until_s);

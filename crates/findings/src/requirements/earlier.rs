@@ -32,11 +32,11 @@ const P99: BaselineMetric = ("p99 latency", Metric::LATENCY, |trial| {
     trial.all.latency_ms.p99
 });
 
-/// Checks that the runs exist that a study names. Returns a message if the study names `latest`,
-/// but no earlier run met its requirements.
+/// Checks that the earlier runs that a study names exist. Returns a message if the study names
+/// `latest`, but no earlier run met its requirements.
 ///
 /// # Errors
-/// No run has this name, or the run has no findings.
+/// No run has this name, the run has no findings, or the name is a path.
 pub fn look_for_earlier(study: &Study, results: &Path) -> Result<Option<String>> {
     let names = study.variants.iter().filter_map(baseline_name);
     for name in names.filter(|name| *name != LATEST) {
@@ -173,9 +173,9 @@ impl VariantInBothRuns<'_> {
         here.flat_map(|point| self.compare_point(point)).collect()
     }
 
-    /// Compares the metrics of a point with the earlier run. Throughput is compared unless it was
-    /// offered as a rate. Unless the point is saturated, p99 is compared: the latency of a
-    /// saturated point grows with time.
+    /// Compares the metrics of a point with the earlier run. If a run was saturated at the point,
+    /// only throughput is compared, because latency then grows with time. If both runs kept up with
+    /// a rate, only p99 is compared, because the rate determines the throughput.
     fn compare_point(&self, point: &PointRecord) -> Vec<RequirementRecord> {
         let is_same =
             |other: &&PointRecord| other.variant == point.variant && other.point == point.point;

@@ -39,7 +39,8 @@ pub struct Setting {
     /// Metric for throughput, which is based on [`Metric::THROUGHPUT`]. If the throughput is one of
     /// a series of rates that were tried, the metric has the grid of these rates.
     pub metric: Metric,
-    /// Planned number of blocks.
+    /// Number of planned blocks, or of begun blocks if the study ends when its question is
+    /// answered.
     pub blocks: usize,
     /// Reason why ratios have no interval. `None` if they have intervals.
     pub unpaired: Option<UnpairedReason>,
@@ -246,7 +247,7 @@ fn point(
     scaled: &PointResults,
 ) -> ScalePointRecord {
     let (efficiency, why) = setting.to_record(scaled.efficiency);
-    // If the measurement has a reason, it takes precedence, because it is more specific.
+    // The reason of the measurement takes precedence, because it is more specific.
     let known = measured.missing.clone();
     let missing = known.filter(|_| scaled.ops_per_s.is_none()).or(why);
     ScalePointRecord {

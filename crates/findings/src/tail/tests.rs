@@ -18,7 +18,8 @@ fn finding() -> TrialFinding {
     }
 }
 
-/// Returns `count` operations sent to `node` that are due evenly in a stall and end with it.
+/// Returns `count` operations that were sent to `node`, were due at equal intervals during a stall,
+/// and end with the stall.
 fn stuck(count: usize, node: &str, from_s: f64, to_s: f64) -> Vec<SlowOperationRecord> {
     let one = |index: usize| {
         let due_s = from_s + (to_s - from_s) * index as f64 / count as f64;

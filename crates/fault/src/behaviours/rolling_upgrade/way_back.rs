@@ -66,7 +66,6 @@ impl WayBack {
         ))
     }
 
-    /// Returns true if all nodes are rolled back and repaired.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
