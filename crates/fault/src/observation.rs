@@ -194,7 +194,6 @@ pub(crate) fn still_starting(world: &mut dyn Agents, node: NodeIndex, name: &str
     Ok(())
 }
 
-/// Returns the process of a running node.
 pub(crate) fn running(world: &dyn Agents, node: NodeIndex) -> Result<Identity> {
     let process = world.nodes().get(node).and_then(|node| node.process);
     process.context("the node is not running")
@@ -349,7 +348,6 @@ pub(crate) fn ways(world: &mut dyn Agents, sides: &Sides, limit: Duration) -> Ob
     }
 }
 
-/// Result of a disk test.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DiskTest {
     pub write: Attempt,

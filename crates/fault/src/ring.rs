@@ -11,10 +11,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use target_spec::NodeIndex;
 
-/// Interval between two checks of an operation.
 const POLL: Duration = Duration::from_millis(200);
 
-/// Time limit for a node to report the ring.
 const MEMBERS_LIMIT: Duration = Duration::from_secs(5);
 
 /// Time limit for a node to leave a ring, or to remove another node.

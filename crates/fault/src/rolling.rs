@@ -11,7 +11,6 @@ use std::time::Duration;
 use target_spec::fault::START_LIMIT;
 use target_spec::{NodeIndex, PerNode};
 
-/// Time limit for a node to report which nodes it considers up.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Time after which an agent restarts a node by itself. It applies if the controller disappears
@@ -22,9 +21,7 @@ pub(crate) const TURN_LIMIT: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(crate) struct Round {
     nodes: Vec<NodeIndex>,
-    /// Number of nodes whose restart has finished.
     done_count: usize,
-    /// Node that is being restarted.
     turn: Option<Turn>,
     began_ns: Option<u64>,
 }

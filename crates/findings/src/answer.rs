@@ -18,7 +18,6 @@ use store::record::{
 };
 use study::settings::Study;
 
-/// Facts from which the sentences of the answer are built.
 pub struct Facts<'a> {
     pub study: &'a Study,
     pub trials: &'a [TrialFinding],
@@ -78,7 +77,6 @@ impl Facts<'_> {
         (sentences, sweeps)
     }
 
-    /// Returns the facts that are needed to judge the requirements.
     pub fn required<'a>(&'a self, sweeps: &'a [SweepRecord]) -> RequirementFacts<'a> {
         RequirementFacts {
             study: self.study,
@@ -212,8 +210,7 @@ impl Facts<'_> {
         (sentences, comparison::one_block(&of_one_block))
     }
 
-    /// Returns the sentences on the costs of variants, if the question is about variants. In a
-    /// matrix, a comparison with the first cell would mix several axes.
+    /// Returns the sentences on the costs of variants, unless the study is a matrix or a screening.
     fn cost_sentences(&self) -> Vec<String> {
         if !self.effects.is_empty() || self.study.screen.is_some() {
             return Vec::new();

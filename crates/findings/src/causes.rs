@@ -182,7 +182,6 @@ fn backlog(trials: &[&TrialFinding]) -> Option<CauseRecord> {
     })
 }
 
-/// Finds garbage collections that stopped nodes for much of the time.
 fn collections(trials: &[&TrialFinding]) -> Option<CauseRecord> {
     let share = |trial: &&&TrialFinding| {
         let share = trial.costs.get(&CostKind::Collections).copied();

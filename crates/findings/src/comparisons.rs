@@ -71,7 +71,6 @@ struct Pairing<'a, C = Comparison> {
     comparison: C,
     /// Pairs of values by block. The list is empty if the comparison is not paired.
     pairs: Pairs,
-    /// Definition of the compared metric, which the analysis uses.
     how: Metric,
 }
 
@@ -86,7 +85,6 @@ pub struct UnboundedPair {
     pub metric: &'static str,
 }
 
-/// All comparisons of a study.
 #[derive(Default)]
 pub struct Comparisons {
     pub records: Vec<ComparisonRecord>,
@@ -501,7 +499,6 @@ pub fn default_place(trials: &[&TrialFinding], places: &[Option<Point>]) -> Opti
     *best.max_by(|a, b| together(**a).total_cmp(&together(**b)))?
 }
 
-/// Returns the point with this load.
 pub fn at_value(places: &[Option<Point>], value: f64) -> Option<Point> {
     let mut points = places.iter().flatten();
     points.find(|at| at.value() == value).copied()

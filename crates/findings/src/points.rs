@@ -213,7 +213,6 @@ fn made_of(
     }
 }
 
-/// Returns the costs at a point, from these trials.
 pub fn costs_of(trials: &[&TrialFinding]) -> Vec<CostRecord> {
     let of = |cost: CostKind| {
         let values: Vec<f64> =
@@ -245,7 +244,6 @@ pub fn load_of(point: Option<Point>) -> f64 {
     point.map_or(0.0, Point::value)
 }
 
-/// Analyses the points of one variant as a sweep.
 pub fn sweep(points: &[&PointRecord], p99_bound_ms: Option<f64>) -> Reading {
     let rung = |point: &&PointRecord| SweepStep {
         load: load_of(point.point),
@@ -261,7 +259,6 @@ pub fn sweep(points: &[&PointRecord], p99_bound_ms: Option<f64>) -> Reading {
     read_sweep(&rungs, p99_bound_ms)
 }
 
-/// Converts the result of a sweep to its record.
 pub fn sweep_record(points: &[&PointRecord], sweep: &Reading) -> Option<SweepRecord> {
     let place = |at: usize| points[at].point;
     Some(SweepRecord {

@@ -15,7 +15,6 @@ use store::record::{
 use study::settings::{Capacity, Price, Study, Variant};
 use target_spec::Target;
 
-/// Seconds in an hour. Prices are per hour.
 const HOUR_S: f64 = 3600.0;
 
 /// Returns the throughput per price of each variant that has a price. The throughput is the result
@@ -262,9 +261,9 @@ fn held(
 /// Returns the geometric mean of the rates that searches with a sufficient bound held, and the
 /// lower end of the interval of this mean.
 ///
+/// # Errors
 /// The searches have another percentile or a larger bound, the search of a block held no rate, or
 /// the blocks are too few for an interval. The error is the reason.
-/// for an interval. The error is the reason.
 fn searched(
     asked: &Capacity,
     variant: &Variant,
@@ -300,7 +299,6 @@ fn searched(
     Ok((autocorrelation::mean(&logs).exp(), least.exp()))
 }
 
-/// Lists the assumptions on which the number of nodes is based.
 fn assumptions(asked: &Capacity, nodes: u64, measured: u64) -> Vec<String> {
     let skew = match asked.skew {
         1.0 => "all nodes carry the same load; otherwise set `capacity.skew`".to_owned(),

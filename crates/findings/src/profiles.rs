@@ -146,7 +146,6 @@ fn unit_of(profile: &ProfileRecord) -> ProfileUnit {
     }
 }
 
-/// Returns the name of a variant without the suffix of profiled variants.
 fn without_suffix(name: &VariantName) -> VariantName {
     let plain = name.name().and_then(|name| name.strip_suffix(PROFILED));
     match plain {

@@ -21,7 +21,6 @@ use store::record::{
 };
 use study::settings::{IfInconclusive, Require, Study, Variant, Where};
 
-/// Facts that are needed to judge requirements.
 pub struct RequirementFacts<'a> {
     pub study: &'a Study,
     pub trials: &'a [TrialFinding],
@@ -55,7 +54,6 @@ struct Number {
     decided: Option<(RequirementResult, &'static str)>,
 }
 
-/// One requirement that has not been judged yet.
 struct PendingRequirement<'a> {
     metric: RequiredMetric,
     words: String,
@@ -84,7 +82,6 @@ struct EarlierNumbers {
     are_means: bool,
 }
 
-/// Returns the records of all requirements of the study.
 pub fn requirements(found: &RequirementFacts<'_>) -> Vec<RequirementRecord> {
     let variants = found.study.variants.iter();
     variants.flat_map(|variant| found.records(variant)).collect()

@@ -127,7 +127,6 @@ impl<'a> ScaleFacts<'a> {
         arms.into_values().collect()
     }
 
-    /// Returns the placement rule for the nodes of an arm.
     fn topology(&self, arm: &Arm) -> Option<Placing> {
         let of = &arm.points.first()?.variant;
         let variant = self.study.variants.iter().find(|one| one.name == *of)?;

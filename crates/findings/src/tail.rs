@@ -48,7 +48,6 @@ pub fn explain(found: &mut FindingsRecord, path: &Path) -> Result<()> {
 /// Kind, place and name of a series of events.
 type SeriesName = (TailEventKind, String, String);
 
-/// Events that cassay observed in a trial.
 #[derive(Debug, Default)]
 struct ObservedEvents {
     series: BTreeMap<SeriesName, Vec<Period>>,

@@ -49,7 +49,7 @@ const ALONE_POLL: Duration = Duration::from_secs(1);
 #[derive(Default)]
 pub(crate) struct Faults {
     pub(super) all: Mutex<Vec<State>>,
-    /// Start time of each process, and the time until which the process may still be starting.
+    /// Start command of each process, and the time until which the process may still be starting.
     pub(super) starts: Mutex<HashMap<Identity, (StartProcess, Deadline)>>,
     pub(super) news: Condvar,
 }

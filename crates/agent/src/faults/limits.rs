@@ -14,7 +14,6 @@ pub(super) struct Limit {
     before: Option<LimitsBefore>,
 }
 
-/// Limits of a host before the fault.
 struct LimitsBefore {
     cpu_quota: Option<f64>,
     disk: DiskSpec,

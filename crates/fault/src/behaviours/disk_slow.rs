@@ -26,7 +26,6 @@ const SLOWER: f64 = 3.0;
 /// fault, a test may take some milliseconds.
 const LEAST: Duration = Duration::from_millis(20);
 
-/// Time limit of one disk test.
 const LIMIT: Duration = Duration::from_secs(10);
 
 struct Slow {

@@ -17,7 +17,6 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Time limit for opening a connection from this process.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
 struct Reset {

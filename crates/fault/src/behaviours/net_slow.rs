@@ -24,7 +24,6 @@ const LENGTH_S: f64 = 0.5;
 /// One and a half times the size of the burst that the queue passes at once, in bytes.
 const BURST_BYTES: u64 = 96 << 10;
 
-/// Time limit of a transfer.
 const LIMIT: Duration = Duration::from_secs(5);
 
 struct Slow {

@@ -24,7 +24,6 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Time limit for an answer of the node.
 const LIMIT: Duration = Duration::from_secs(5);
 
 struct NodeAdd {
@@ -33,7 +32,6 @@ struct NodeAdd {
     address: Option<SocketAddr>,
     /// The new node. `None` until it has started.
     joined: Option<NodeIndex>,
-    /// Process of the new node.
     process: Option<Identity>,
 }
 

@@ -20,7 +20,6 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Time limit for the node to report its time.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Fault that shifts a node's clock. A negative shift sets the clock behind.

@@ -15,7 +15,6 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Time limit for another node to report the status of the target node.
 const LIMIT: Duration = Duration::from_secs(5);
 
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

@@ -27,10 +27,8 @@ struct Repair {
     before: Option<BTreeSet<String>>,
 }
 
-/// A table that was validated for a repair.
 struct ValidatedTable {
     id: String,
-    /// Node that validated the table.
     by: NodeIndex,
     table: String,
 }

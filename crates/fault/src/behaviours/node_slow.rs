@@ -21,15 +21,14 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
 /// any load.
 const CORES: f64 = 0.1;
 
-/// Duration of the CPU test on the host in ms. It is three periods of the quota.
+/// Duration of the CPU test on the host in ms. The test spans three periods of the quota.
 const WORK_MS: u64 = 300;
 
-/// Factor for the quota. If the host uses less CPU time than the product, the fault counts as
-/// present. It is above 1, because the quota is an average, which a few periods may exceed.
+/// Maximum CPU time with which the fault counts as present, as a multiple of the quota. The factor
+/// is above 1, because the quota is an average, which a few periods may exceed.
 const BROKEN_BELOW: f64 = 1.3;
 
-/// Factor for the quota. If the host uses more CPU time than the product, the fault counts as
-/// healed.
+/// Minimum CPU time with which the fault counts as healed, as a multiple of the quota.
 const WHOLE_ABOVE: f64 = 1.6;
 
 struct Slow {

@@ -30,7 +30,6 @@ pub(crate) fn behaviour(_: &Hit, options: &Options) -> Box<dyn Fault> {
 /// Interval between two checks of the nodes during the rollback.
 const POLL: Duration = Duration::from_millis(200);
 
-/// Time limit for a node to report its settings.
 const LIMIT: Duration = Duration::from_secs(5);
 
 struct Change {
@@ -72,7 +71,6 @@ fn change(proofs: &[Proof]) -> Presence {
     Presence::from(known.all(|proof| proof.effect.is_proved()))
 }
 
-/// Describes which settings of a node are in effect.
 fn words(proofs: &[Proof]) -> String {
     let said = proofs.iter().map(|proof| match &proof.effect {
         Effect::NotShown(why) => format!("{} ({why})", proof.key),

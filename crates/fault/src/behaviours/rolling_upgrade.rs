@@ -20,7 +20,6 @@ use target_spec::fault::{Hit, Options, Rollback};
 use versions::Release;
 use way_back::{SWAP_LIMIT, WayBack};
 
-/// Time limit for a node to drain.
 const DRAIN_LIMIT: Duration = Duration::from_secs(120);
 
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
@@ -51,14 +50,12 @@ struct Upgrade {
     way_back: Option<WayBack>,
 }
 
-/// Stage of the upgrade.
 enum Stage {
     /// Nodes are being restarted.
     Nodes(Round),
     /// SSTables are being rewritten. Contains the position of the current node in the list of
     /// nodes, and its task with the files that it had before.
     Files(usize, Option<(Task, Vec<DataFile>)>),
-    /// The upgrade is complete.
     Over,
 }
 
@@ -67,7 +64,6 @@ impl Upgrade {
         self.to.as_ref().context("the fault does not name the new release")
     }
 
-    /// Returns the nodes that are to be upgraded.
     fn chosen(&self, world: &dyn World) -> Vec<NodeIndex> {
         observation::nodes_hit(&self.hit, world)
     }

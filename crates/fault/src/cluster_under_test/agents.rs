@@ -24,8 +24,8 @@ pub trait Agents {
     /// Injects a fault. `nodes` are the nodes whose processes are affected, in order. Unless the
     /// fault is healed before, the agent heals it after `within`.
     ///
+    /// # Errors
     /// The agent has ended, or cannot inject the fault.
-    /// The injection fails.
     fn inject(
         &mut self,
         by: ExecutedBy,

@@ -94,13 +94,10 @@ pub(super) struct Sim {
     pub joins_within_ns: u64,
 }
 
-/// Index of an added node.
 pub(super) const ADDED: NodeIndex = NodeIndex(3);
 
-/// Index of the target node.
 pub(super) const HIT: NodeIndex = NodeIndex(0);
 
-/// Index of the target node's host.
 pub(super) const HIT_HOST: HostIndex = HostIndex(0);
 
 /// Returns the host of a node, which has the same index because each host has one node.
@@ -119,7 +116,6 @@ impl Sim {
         (self.is(ends) && !self.is_elsewhere()) || self.is_podless()
     }
 
-    /// Returns true if no observation is possible now.
     fn is_unlooked(&self) -> bool {
         self.nobody_looks && !self.injected.is_empty() && self.now_ns < self.ordered_ns
     }

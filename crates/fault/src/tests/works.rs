@@ -12,7 +12,7 @@ use target_spec::fault::{FaultKind, Hit, Options};
 /// Simulated operations, and their effects on nodes.
 #[derive(Debug)]
 pub(super) struct Works {
-    /// Duration of an operation, in ns.
+    /// Duration of an operation.
     takes_ns: u64,
     /// Reason why the operation fails. `None` if it succeeds.
     failure: Option<&'static str>,
@@ -20,10 +20,9 @@ pub(super) struct Works {
     stopped: Vec<Operation>,
     /// Number of tables that other nodes have validated for each node.
     compared_counts: PerNode<usize>,
-    /// Number of times that all files were rewritten.
     written_count: u32,
     has_snapshot: bool,
-    /// Time that a node takes to start, in ns.
+    /// Time that a node takes to start.
     starts_within_ns: u64,
     /// For each node, the number of its starts, and the time of its last start in ns.
     pub starts: [(u64, u64); 3],

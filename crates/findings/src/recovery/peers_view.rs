@@ -11,9 +11,7 @@ const PROBE: &str = "cassandra";
 /// Series that has a value at every reading of the MBeans.
 const EVERY_LOOK: &str = "hints.in_progress";
 
-/// Readings about the nodes of a trial.
 pub struct NodeWatch {
-    /// Successive readings of the nodes.
     pub watched: NodeReadings,
     /// Host of each node, by the name of the node.
     pub hosts: BTreeMap<String, String>,

@@ -14,7 +14,6 @@ use std::ops::Range;
 use store::record::{IntervalRecord, StretchRecord};
 use store::{HistogramKind, Trial, convert};
 
-/// All intervals of the window.
 pub struct Window {
     /// Intervals in the form that the analysis uses.
     pub slices: Vec<Slice>,
@@ -36,9 +35,7 @@ struct Second {
 
 /// Period of the window, given by the indexes of its intervals in ascending order.
 pub enum Stretch {
-    /// Only the intervals with these indexes.
     These(Vec<usize>),
-    /// All intervals in the range.
     All(Range<usize>),
 }
 

@@ -85,7 +85,6 @@ fn earlier(
     Ok(Some(EarlierRun { run, says: None }))
 }
 
-/// States to which run `latest` refers.
 fn which(run: &Run, well: DidWell) -> String {
     let did = match well {
         DidWell::Met => "met its requirements",
@@ -125,7 +124,6 @@ pub fn lay_earlier_beside(study: &Study, found: &mut FindingsRecord, path: &Path
     Ok(())
 }
 
-/// States that the study has no earlier run to compare with.
 fn none_is_good(study: &Study) -> String {
     format!(
         "No earlier usable run of {} met its requirements, so cassay compares nothing \
@@ -284,7 +282,6 @@ fn geometric_mean(values: &[Known]) -> f64 {
     (logs.sum::<f64>() / values.len().max(1) as f64).exp()
 }
 
-/// Returns the message for a study that has no earlier run to compare with.
 fn without_earlier(study: &Study, results: &Path) -> Option<String> {
     let asks = study.variants.iter().any(|variant| baseline_name(variant) == Some(LATEST));
     let has_none = asks && store::last_good(results, &study.name, None).is_none();

@@ -24,9 +24,7 @@ use store::record::{
 pub struct Setting {
     /// Kind of unit that is added: `cores`, `l3`, `numa` or `sockets`.
     pub unit: String,
-    /// Instances of Cassandra that run on the units in use.
     pub instances: Instances,
-    /// Topology of the machine.
     pub machine: MachineSize,
     /// Name of the load, if the study has several loads.
     pub load: String,
@@ -79,7 +77,6 @@ impl UnpairedReason {
     }
 }
 
-/// One arm of the study.
 #[derive(Clone, Debug)]
 pub struct Arm {
     /// Name of the arm, if the study has several arms.
@@ -93,7 +90,6 @@ pub struct Arm {
 pub struct UnitsMeasurement {
     /// Number of units, and throughput by block.
     pub point: Point,
-    /// Name of the variant that was measured.
     pub variant: VariantName,
     /// Verdict on all trials of the measurement.
     pub verdict: Verdict,
