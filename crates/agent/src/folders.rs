@@ -63,7 +63,6 @@ impl Folders {
         });
     }
 
-    /// Removes a folder.
     pub fn remove(&self, path: &Path) {
         self.all_mut().retain(|folder| *folder.path != *path);
     }

@@ -49,7 +49,6 @@ struct Rule {
 }
 
 impl Rule {
-    /// Creates a rule for a resource in a namespace.
     const fn on(
         group: &'static str,
         resource: &'static str,
@@ -246,7 +245,7 @@ pub fn missing(kubectl: &Kubectl, purposes: &[Purpose]) -> Result<Vec<MissingVer
 }
 
 impl Rule {
-    /// Returns the rule as arguments of `kubectl auth can-i`.
+    /// Returns the resource with its API group, such as `jobs.batch`.
     fn words(&self) -> String {
         if self.group.is_empty() {
             self.resource.to_owned()

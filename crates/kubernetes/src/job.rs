@@ -25,9 +25,9 @@ pub const CONTAINER: &str = "client";
 /// Folder of the program in the container. The folder is in memory or on the pod's disk.
 pub const FOLDER: &str = "/cassay";
 
-/// Label with the name of the application. The next constant is the label with the name of the set.
-/// All objects that cassay creates have these two labels.
+/// Label with the name of the application, which all objects have that cassay creates.
 const NAME_LABEL: &str = "app.kubernetes.io/name";
+/// Label with the name of the set to which an object belongs.
 pub(crate) const SET_LABEL: &str = "cassay/set";
 
 /// Command of the container of a node. The pod runs until the command ends.
@@ -41,8 +41,9 @@ const WAIT: &str = include_str!("wait.sh");
 const WAIT_S: u64 = 40;
 
 /// Lifetime of a Job whose clients are not all connected, counted from the last extension, in
-/// seconds. The next constant is the interval between two extensions.
+/// seconds.
 pub(crate) const DEADLINE_S: u64 = 50;
+/// Interval between two extensions of the deadline.
 const PUT_OFF_EVERY: Duration = Duration::from_secs(15);
 
 /// Time for which a finished Job can still be read, in seconds.
@@ -296,7 +297,6 @@ pub(crate) fn on_machines(pod: &mut Value, machine_type: Option<&str>) {
     }
 }
 
-/// Returns the security context of the containers.
 pub(crate) fn security() -> Value {
     json!({
         "allowPrivilegeEscalation": false,

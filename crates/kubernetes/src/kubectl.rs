@@ -17,12 +17,13 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// File within a pod that contains the name of the pod's namespace.
 const POD_NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
-/// The program `kubectl`, with the context and the namespace of its commands. A context of `None`
-/// means the current context. A namespace of `None` means the namespace of the context.
+/// The program `kubectl`, with the context and the namespace of its commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kubectl {
     program: PathBuf,
+    /// `None` means the current context.
     context: Option<String>,
+    /// `None` means the namespace of the context.
     namespace: Option<String>,
 }
 
@@ -224,7 +225,7 @@ impl Kubectl {
         [program].into_iter().chain(rest).collect()
     }
 
-    /// Runs a command and returns its output.
+    /// Runs a command with `object` as its input, if any, and returns the output.
     pub(crate) fn ask(&self, arguments: &[&str], object: Option<&Value>) -> Result<String> {
         let mut command = self.command();
         command.args(arguments);

@@ -15,7 +15,6 @@ use std::time::Duration;
 /// Script of the pod's container.
 const SCRIPT: &str = include_str!("inside.sh");
 
-/// Name of the container.
 const CONTAINER: &str = "run";
 
 /// Folder of the container that contains the program.
@@ -33,7 +32,7 @@ const AGAIN_AFTER: Duration = Duration::from_secs(2);
 /// Maximum size of a ConfigMap's content, in bytes.
 const FILES_BYTES_MAX: usize = 1 << 20;
 
-/// A run within the cluster, and its pod.
+/// Description of a run within the cluster, and of its pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InsideRun {
     /// Files of the study, by name. The study itself is `study.yaml`.

@@ -35,11 +35,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Maximum size of a frame, in bytes. It is Cassandra's default
 /// (`native_transport_max_frame_size`).
 const FRAME_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Maximum number of events per wake-up.
 const EVENTS_MAX: usize = 256;
-/// Identifier of the events of the listener. [`WAKE`] is the identifier of wake-ups. The identifier
-/// of a connection's events is its slot number.
+/// Identifier of the events of the listener. The identifier of a connection's events is its slot
+/// number.
 const LISTENER: u64 = u64::MAX;
+/// Identifier of wake-ups by other threads.
 const WAKE: u64 = u64::MAX - 1;
 
 /// Handle through which other threads reach an event loop.
@@ -47,11 +47,9 @@ const WAKE: u64 = u64::MAX - 1;
 pub struct EventLoopHandle {
     /// An eventfd that the loop watches, with which other threads wake it up.
     pub wake: OwnedFd,
-    /// True if the loop must end.
     pub stop: AtomicBool,
     /// Connections that were assigned to the loop, but that the loop has not taken over yet.
     pub accepted: Mutex<Vec<OwnedFd>>,
-    /// Counters of the loop.
     pub counts: PublishedCounts,
 }
 
@@ -66,7 +64,6 @@ impl EventLoopHandle {
         }))
     }
 
-    /// Wakes the loop.
     pub fn knock(&self) {
         // A full counter (EAGAIN) means that the loop is about to wake up anyway.
         let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
@@ -110,7 +107,6 @@ impl Acceptor {
     }
 }
 
-/// An event loop and its state.
 pub struct EventLoop {
     /// Handle with which other threads control this loop.
     pub door: Arc<EventLoopHandle>,

@@ -21,7 +21,6 @@ use std::sync::Arc;
 /// This happens if a client writes values into its texts, because every text is then new.
 const TEXTS_MAX: usize = 4096;
 
-/// Key of a stored effect.
 #[derive(Clone, Copy)]
 enum EffectKey {
     Prepared([u8; ID_BYTES]),

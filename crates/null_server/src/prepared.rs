@@ -10,7 +10,6 @@ use super::statement::Select;
 use cql::Compression;
 use cql::frame::HEADER_BYTES;
 
-/// Effect of executing a statement.
 #[derive(Clone, Debug)]
 pub enum Effect {
     /// Acknowledges a write to the table that this mark identifies.
@@ -89,7 +88,6 @@ struct PreparedSlot {
 const PLACES_COUNT: usize = 64;
 
 impl PreparedTable {
-    /// Returns an empty table.
     pub fn new() -> PreparedTable {
         PreparedTable {
             places: empty(PLACES_COUNT),
@@ -97,12 +95,10 @@ impl PreparedTable {
         }
     }
 
-    /// Returns the number of stored statements.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Removes all statements.
     pub fn clear(&mut self) {
         *self = PreparedTable::new();
     }

@@ -1,4 +1,4 @@
-//! The agent's side of a conversation.
+//! The agent's part of a conversation with the controller.
 
 use crate::call::{FromAgent, Row, ToAgent};
 use crate::{Hello, frame};

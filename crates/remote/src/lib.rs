@@ -1,5 +1,5 @@
-//! The only crate that knows how to reach a machine and talk with it: processes, frames, ssh and
-//! kubectl, leases, clocks.
+//! The only crate that connects to other machines and exchanges messages with agents. It contains
+//! processes, frames, ssh and kubectl, leases, and clocks.
 //!
 //! An *agent* is another process of this program, on a host. [`Link`] is the controller's side of a
 //! conversation with an agent, and [`serve`] is the agent's side. A [`Call`] is the definition of

@@ -1,4 +1,4 @@
-//! The controller's side of a conversation with an agent.
+//! The controller's part of a conversation with an agent.
 
 use crate::build_identity::{Hello, build};
 use crate::call::{Call, FromAgent, ToAgent};
@@ -83,7 +83,6 @@ struct Shared {
     news: Condvar,
 }
 
-/// The stream of an agent's messages.
 type Input = Box<dyn Read + Send>;
 
 /// Child process that connects this process to an agent, or that is the agent itself.

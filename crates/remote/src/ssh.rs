@@ -39,9 +39,9 @@ use upload::Program;
 const CONNECTING_MAX: usize = 8;
 
 /// Maximum number of attempts for a machine whose sshd closes the connection before the login.
-/// [`FIRST_PAUSE`] is the pause before the second attempt, which doubles before each further
-/// attempt. The pauses take 7 s in total.
 const TRIES_MAX: u32 = 4;
+/// Pause before the second attempt, which doubles before each further attempt. The pauses take 7 s
+/// in total.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 /// Time limit for the first answer of the destination. The limit includes name resolution, key
@@ -408,7 +408,6 @@ fn by_ssh(command: &mut Command, destination: &str) {
     command.args(["-T", "-a", "-x", "--", destination]).arg(command_line());
 }
 
-/// Adds the options of `kubectl`.
 fn by_kubectl(command: &mut Command, pod: &Pod) {
     if let Some(context) = &pod.context {
         command.arg("--context").arg(context);

@@ -320,7 +320,6 @@ fn trusted(recipe: &Recipe, list: &List, is_vouched: bool) -> Result<Lock> {
     Ok(lock)
 }
 
-/// Returns the release that the list of a bundle states.
 fn listed_release(list: &List) -> Result<Release> {
     Release::parse(&list.cassandra).map_err(|unknown| anyhow!("{unknown}\nhint: {}", unknown.hint))
 }

@@ -237,7 +237,6 @@ impl Shared {
         })
     }
 
-    /// Discards the received data of a file.
     fn discard(&self, file: &PinnedFile, part: &Path) -> Result<(), Failure> {
         let Ok(meta) = part.metadata() else {
             return Ok(());

@@ -56,8 +56,7 @@ impl Settings {
             all.local = all.local.or(found.map(PathBuf::from));
         }
         for file in files {
-            // A missing file is not an error, because most machines have at most one of the two
-            // files.
+            // A missing file is not an error, because most machines lack some of these files.
             let Ok(text) = foreign::text(FileKind::Supply, &file) else {
                 continue;
             };

@@ -10,7 +10,6 @@ use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Injection and healing of one kind of fault.
 pub(crate) trait Breakable: Send {
     /// Injects the fault. Before each change that must be undone even after the agent has ended,
     /// adds an entry to the undo list.
@@ -45,7 +44,6 @@ const ALONE_MAX: Duration = Duration::from_secs(600);
 /// Interval between two checks of whether a fault can be healed.
 const ALONE_POLL: Duration = Duration::from_secs(1);
 
-/// All faults that were injected on a host.
 #[derive(Default)]
 pub(crate) struct Faults {
     pub(super) all: Mutex<Vec<State>>,

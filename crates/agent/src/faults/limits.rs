@@ -20,7 +20,6 @@ struct LimitsBefore {
 }
 
 impl Limit {
-    /// Creates a fault that limits the CPU time to this number of cores.
     pub fn cpu(cores: f64) -> Limit {
         Limit {
             cpu: Some(cores),
@@ -28,7 +27,6 @@ impl Limit {
         }
     }
 
-    /// Creates a fault that limits the I/O of the host's volume.
     pub fn disk(disk: DiskSpec) -> Limit {
         Limit {
             disk: Some(disk),

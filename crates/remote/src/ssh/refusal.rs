@@ -187,7 +187,6 @@ pub(super) struct End {
     pub(super) lines: Vec<String>,
 }
 
-/// Stage of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// cassay has not received a marked line yet.
