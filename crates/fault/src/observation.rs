@@ -13,7 +13,8 @@ use target_spec::{HostIndex, NodeIndex, PerNode};
 ///
 /// A target may be whole although the fault is visible, for example after a compaction that has
 /// left its traces. Or the target may be impaired although the fault is not visible, for example
-/// while a node starts. So an observation has separate answers to the two questions.
+/// while a node starts. So an observation answers separately whether the fault is present and
+/// whether the target works.
 #[derive(Clone, Debug)]
 pub(crate) struct Observation {
     pub fault: Presence,

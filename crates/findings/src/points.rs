@@ -61,9 +61,10 @@ pub fn is_saturated(trial: &TrialFinding) -> bool {
     state_of(trial) == State::Saturated
 }
 
-/// Returns how much of the window is missing, in seconds, if only the target fell short of the
-/// rate. Failed operations count as completed. V1 may warn: at its limit in flight, a slow target
-/// delays operations. V8 may fail: operations time out at saturation.
+/// Returns the time, in seconds, that the missing operations take at the rate. Returns `None`
+/// unless the target is the cause. Failed operations count as completed. Rule V1 may warn, because
+/// a slow target delays operations at the limit of operations in flight. Rule V8 may fail, because
+/// operations time out at saturation.
 fn missing_s(trial: &TrialFinding) -> Option<f64> {
     let rate = match trial.point {
         Some(Point::Rate(rate)) if trial.all.ops > 0 => rate as f64,
@@ -83,7 +84,8 @@ fn missing_s(trial: &TrialFinding) -> Option<f64> {
 }
 
 /// Returns true if a client was stopped for so long that the other missing operations are not a
-/// shortfall. Rule V4 judges that every client ran, and measures the times in which one did not.
+/// shortfall. Rule V4 checks that every client ran without interruption, and measures the
+/// interruptions.
 fn is_of_client(trial: &TrialFinding, missing_s: f64) -> bool {
     let is_away = |rule: &&RuleRecord| {
         rule.rule == "V4" && matches!(rule.result, RuleOutcome::Warn | RuleOutcome::Fail)

@@ -87,7 +87,7 @@ fn measured(
             trials.iter().filter(|t| t.variant == variant.name && t.point == point.point);
         here.any(|trial| state_of(trial) == State::Saturated)
     };
-    // Without a sustained load, an exceeded load still shows the throughput of the target.
+    // If the target sustained no load, its throughput at an excessive load still counts.
     let order = |point: &&PointRecord| (!is_exceeded(point), point.ops_per_s);
     let most = own.max_by(|a, b| {
         let (a, b) = (order(a), order(b));

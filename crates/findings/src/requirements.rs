@@ -30,8 +30,8 @@ pub struct RequirementFacts<'a> {
     pub comparisons: &'a [ComparisonRecord],
 }
 
-/// A percentile: its key in records, the function that returns its required limit, its name in
-/// sentences, and the function that returns its value.
+/// A percentile: its key in records, its metric, its name in sentences, and the function that
+/// returns its value.
 type Percentile = (
     &'static str,
     RequiredMetric,

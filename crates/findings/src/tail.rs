@@ -68,7 +68,7 @@ fn series_of(trial: &Trial, finding: &TrialFinding) -> Result<ObservedEvents> {
 }
 
 impl ObservedEvents {
-    /// Adds a pause. The time of its sample is its end.
+    /// Adds a pause. The time of the sample is the end of the pause.
     fn add_sample(&mut self, sample: &SampleRecord) {
         let kind = if sample.name.starts_with("gc.pause.") {
             TailEventKind::Collection

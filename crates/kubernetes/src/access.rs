@@ -80,7 +80,6 @@ const POD: Rule = Rule::on("", "pods", &["get"]);
 /// on also requires the permission `create`.
 const EXEC: Rule = Rule::on("", "pods/exec", &["get", "create"]);
 
-/// Rule that is needed to find the endpoints of a service.
 const SERVICE: Rule = Rule::on("discovery.k8s.io", "endpointslices", &["list"]);
 
 const SERVICES: Rule = Rule::on("", "services", &["list"]);

@@ -25,7 +25,7 @@ pub const CONTAINER: &str = "client";
 /// Folder of the program in the container. The folder is in memory or on the pod's disk.
 pub const FOLDER: &str = "/cassay";
 
-/// Label with the name of the application, which all objects have that cassay creates.
+/// Label with the name of the application. All objects that cassay creates have this label.
 const NAME_LABEL: &str = "app.kubernetes.io/name";
 /// Label with the name of the set to which an object belongs.
 pub(crate) const SET_LABEL: &str = "cassay/set";
@@ -33,7 +33,6 @@ pub(crate) const SET_LABEL: &str = "cassay/set";
 /// Command of the container of a node. The pod runs until the command ends.
 pub(crate) const STAY: &str = "trap 'exit 0' TERM INT; while :; do sleep 1; done";
 
-/// Script of the container of a client.
 const WAIT: &str = include_str!("wait.sh");
 
 /// Time for which a container waits for its agent, in seconds. The limit is short, because cassay
@@ -144,8 +143,8 @@ impl ClientJob {
     /// Waits until one more pod of the Job runs.
     ///
     /// # Errors
-    /// A pod will never run, or the pods take too long. These errors contain the reason. The user
-    /// pressed Ctrl-C.
+    /// A pod will never run, the pods take too long, or the user pressed Ctrl-C. The error contains
+    /// the reason.
     pub fn next_ready(&mut self, say: &mut dyn FnMut(&str)) -> Result<ReadyPod> {
         let taken = &self.taken;
         let (index, pod) = self.pods.until_told(

@@ -212,7 +212,6 @@ impl Kubectl {
         command
     }
 
-    /// Returns the options for the context and the namespace.
     fn place(&self) -> impl Iterator<Item = &str> {
         let context = self.context.iter().flat_map(|name| ["--context", name]);
         context.chain(self.namespace.iter().flat_map(|name| ["--namespace", name]))
@@ -283,7 +282,6 @@ fn explained(why: &str, arguments: &[&str]) -> String {
     format!("kubectl: {why}{hint}")
 }
 
-/// Remedy for a missing `kubectl`.
 const INSTALL_HINT: &str = "hint: cassay reaches Kubernetes with kubectl; install a kubectl whose \
                             version is close to that of the cluster";
 

@@ -72,8 +72,8 @@ impl InsideRun {
     /// Creates the objects, and waits until the pod runs. The pod then waits for the program.
     ///
     /// # Errors
-    /// The cluster cannot be reached, or refuses an object. The pod does not run; the error
-    /// contains the reason. The user pressed Ctrl-C.
+    /// The cluster cannot be reached, the cluster refuses an object, the pod does not run, or the
+    /// user pressed Ctrl-C. The error contains the reason.
     pub fn begin(&self, kubectl: &Kubectl, say: &mut dyn FnMut(&str)) -> Result<BegunRun> {
         let bytes: usize = self.files.values().map(String::len).sum();
         ensure!(

@@ -135,7 +135,7 @@ impl Window {
     /// Returns the index of the interval to which a log line belongs. Returns `None` for lines
     /// outside the measured window, and for parts of operations.
     fn number(&self, tag: &str, start_s: f64) -> Option<usize> {
-        // In tags of operations outside the population, the phase precedes the kind.
+        // In tags of operations outside the measured population, the phase precedes the kind.
         let is_whole = self.kinds.contains(tag);
         is_whole.then(|| self.at_ms.get(&ms(start_s)).copied())?
     }

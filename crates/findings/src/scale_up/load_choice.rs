@@ -164,7 +164,7 @@ impl<'a> ScaleFacts<'a> {
     }
 
     /// Returns throughput by block. It uses those trials of a point that show the limit of the
-    /// target. They must have run on the same data as the block's last trials.
+    /// target. These trials must have run on the same data as the last trials of the block.
     fn target_throughput(
         &self,
         variant: &Variant,
