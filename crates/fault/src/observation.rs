@@ -11,7 +11,7 @@ use target_spec::{HostIndex, NodeIndex, PerNode};
 
 /// An observation at one moment.
 ///
-/// A target may be whole although the fault is visible, for example after a compaction that has
+/// A target may be healthy although the fault is visible, for example after a compaction that has
 /// left its traces. Or the target may be impaired although the fault is not visible, for example
 /// while a node starts. So an observation answers separately whether the fault is present and
 /// whether the target works.
@@ -76,8 +76,8 @@ impl From<bool> for Health {
 }
 
 impl Health {
-    /// Combines the answers of two observers. The target is whole only if both observers see that
-    /// it is whole.
+    /// Combines the answers of two observers. The target is healthy only if both observers see that
+    /// it is healthy.
     pub fn and(self, other: Health) -> Health {
         match (self, other) {
             (Health::Impaired, _) | (_, Health::Impaired) => Health::Impaired,
@@ -97,7 +97,7 @@ impl Observation {
     }
 
     /// Combines two independent observations. The fault is present only if both observers see it.
-    /// The target is whole only if both observers see that it is whole.
+    /// The target is healthy only if both observers see that it is healthy.
     pub fn combine(one: Observation, other: Observation) -> Observation {
         Observation {
             fault: one.fault.and(other.fault),
@@ -106,7 +106,7 @@ impl Observation {
         }
     }
 
-    /// Adds another observation, which must also confirm that the target is whole. The answer of
+    /// Adds another observation, which must also confirm that the target is healthy. The answer of
     /// the other observation about the fault is ignored.
     pub fn confirm(self, other: Observation) -> Observation {
         Observation {
@@ -116,7 +116,7 @@ impl Observation {
     }
 
     /// Combines two observations like [`Observation::confirm`], but makes the other observation
-    /// only if this observation shows that the target is whole.
+    /// only if this observation shows that the target is healthy.
     pub fn and(self, other: impl FnOnce() -> Observation) -> Observation {
         if self.is_whole() {
             self.confirm(other())
@@ -232,7 +232,7 @@ pub(crate) fn restartables(
 }
 
 /// Observes all nodes of a host as a client. The fault is present if no node answers, and the
-/// target is whole if all nodes answer.
+/// target is healthy if all nodes answer.
 pub(crate) fn clients(world: &mut dyn World, host: HostIndex, limit: Duration) -> Observation {
     let nodes = nodes_on(world, host);
     let looks: Vec<Observation> =
@@ -246,7 +246,7 @@ pub(crate) fn clients(world: &mut dyn World, host: HostIndex, limit: Duration) -
 }
 
 /// Observes all nodes as a client. The fault is present if a node does not answer, and the target
-/// is whole if all nodes answer.
+/// is healthy if all nodes answer.
 pub(crate) fn all_clients(world: &mut dyn World, limit: Duration) -> Observation {
     let nodes = world.nodes().indexes();
     let looks: PerNode<Observation> = nodes.map(|node| client(world, node, limit)).collect();
@@ -325,7 +325,7 @@ const WAY_LIMIT: Duration = Duration::from_millis(200);
 const PAIRS_MAX: usize = 6;
 
 /// Observes the connections between two groups of hosts. The fault is present if no connection
-/// works, and the target is whole if all connections work.
+/// works, and the target is healthy if all connections work.
 pub(crate) fn ways(world: &mut dyn Agents, sides: &Sides, limit: Duration) -> Observation {
     let pairs: Vec<(HostIndex, HostIndex)> = sides
         .of
@@ -417,7 +417,7 @@ pub(crate) fn try_disk(
     }
 }
 
-/// Observes the disk of a host. The target is whole if the disk test succeeds.
+/// Observes the disk of a host. The target is healthy if the disk test succeeds.
 pub(crate) fn disk(
     world: &mut dyn Agents,
     host: HostIndex,
@@ -435,7 +435,7 @@ pub(crate) fn disk(
     or_unseen("its disk", tried)
 }
 
-/// Observes the disk of a host and its nodes. The target is whole only if the disk test succeeds
+/// Observes the disk of a host and its nodes. The target is healthy only if the disk test succeeds
 /// and the nodes answer.
 pub(crate) fn disk_and_nodes(
     world: &mut dyn World,

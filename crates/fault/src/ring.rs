@@ -69,7 +69,8 @@ pub(crate) fn words(held: &[Option<MemberStatus>]) -> String {
 }
 
 /// Observes the status of a node on all other nodes. The fault is present if `is_broken` returns
-/// true for every status. The target is whole if all other nodes report the node as up and normal.
+/// true for every status. The target is healthy if all other nodes report the node as up and
+/// normal.
 pub(crate) fn held(
     world: &mut dyn World,
     node: NodeIndex,
@@ -103,8 +104,8 @@ pub(crate) fn emptied(world: &mut dyn NodeFiles, node: NodeIndex) -> Observation
     observation::or_unseen("its folders", looked)
 }
 
-/// Adds conditions to `seen`. The target is whole only if all other nodes report the node as up and
-/// normal. The node itself must report the mode NORMAL and no streams.
+/// Adds conditions to `seen`. The target is healthy only if all other nodes report the node as up
+/// and normal. The node itself must report the mode NORMAL and no streams.
 pub(crate) fn and_back(
     world: &mut dyn World,
     seen: Observation,
@@ -115,7 +116,7 @@ pub(crate) fn and_back(
     and_settled(world, back, node, limit)
 }
 
-/// Adds a condition to `seen`. The target is whole only if all other nodes report the node as up
+/// Adds a condition to `seen`. The target is healthy only if all other nodes report the node as up
 /// and normal. A node without peers needs no confirmation.
 pub(crate) fn and_known(
     world: &mut dyn World,
@@ -137,7 +138,7 @@ pub(crate) fn is_shunned(world: &mut dyn World, node: NodeIndex) -> bool {
         && held(world, node, MEMBERS_LIMIT, is_down).shows_fault()
 }
 
-/// Adds a condition to `seen`. The target is whole only if the node also reports the mode NORMAL
+/// Adds a condition to `seen`. The target is healthy only if the node also reports the mode NORMAL
 /// and no streams.
 pub(crate) fn and_settled(
     world: &mut dyn Mbeans,

@@ -273,8 +273,8 @@ fn a_node_that_keeps_its_data_or_its_place_is_a_mismatch() {
     }
 }
 
-/// The node runs and answers clients, but it is not whole, because the other nodes consider it down
-/// and send it no requests.
+/// The node runs and answers clients, but it is not healthy, because the other nodes consider it
+/// down and send it no requests.
 #[test]
 fn a_node_that_the_others_hold_to_be_down_is_not_back() {
     let sim = Sim {

@@ -52,7 +52,7 @@ fn endured_record(variant: &Variant, trials: &[TrialFinding]) -> Option<EnduredR
     })
 }
 
-/// Summarizes the trials of one turn of an endurance study, over all blocks.
+/// Summarizes the trials with one role in an endurance study, over all blocks.
 fn turn(of: &[&TrialFinding], role: Role) -> TurnRecord {
     let here: Vec<&TrialFinding> = of.iter().copied().filter(|t| t.role == role).collect();
     let each = |value: fn(&TrialFinding) -> f64| -> Vec<f64> {

@@ -3,10 +3,10 @@
 //!
 //! Each loop has a thread with a separate epoll instance, connections and counters, so that
 //! requests share no data. A wake-up serves each ready connection with one `recv` and, if answers
-//! may leave at once, one `send`. The first loop also accepts connections and distributes them in
+//! may be sent at once, one `send`. The first loop also accepts connections and distributes them in
 //! turn.
 //!
-//! With a latency or a stall, answers wait. With a fixed latency, answers leave in the order of
+//! With a latency or a stall, answers wait. With a fixed latency, answers are sent in the order of
 //! their requests, so they wait in the output buffer. If answers can overtake each other, they wait
 //! in a binary heap. The kernel's timer wakes the loop at the requested nanosecond (timer slack 1
 //! ns), so only the wake-up of the thread adds delay.
@@ -233,7 +233,7 @@ impl EventLoop {
         }
     }
 
-    /// Receives on one connection, answers the requests, and sends the answers that may leave.
+    /// Receives on one connection, answers the requests, and sends the answers that are due.
     fn serve(&mut self, slot: usize, flags: EventFlags) {
         let Some(connection) = self.connections.get_mut(slot).and_then(Option::as_mut) else {
             return;
@@ -252,7 +252,7 @@ impl EventLoop {
                     // receiver no longer exists.
                     let _ = to.try_send(Arrival { at_ns, executes });
                 }
-                // The loop publishes the counters before the answers leave, so that the counters
+                // The loop publishes the counters before it sends the answers, so that the counters
                 // include every answered request.
                 self.door.counts.publish(&self.engine.counts);
             }

@@ -52,8 +52,8 @@ impl Fault for PowerOff {
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let others = observation::others_reach(world, self.host, limit);
         let mut look = Observation::combine(others, observation::clients(world, self.host, limit));
-        // Nodes that were moved to another host answer, but the target is whole only when they run
-        // on their own host again.
+        // Nodes that were moved to another host answer, but the target is healthy only when they
+        // run on their own host again.
         if self.is_moved && look.fault == Presence::Absent {
             look.fault = Presence::Present;
         }

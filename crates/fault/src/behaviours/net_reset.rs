@@ -40,7 +40,7 @@ impl Fault for Reset {
         let is_lost = self.is_done && !world.is_connected();
         Observation {
             fault: Presence::from(is_lost),
-            // The target counts as whole if a new connection succeeds.
+            // The target counts as healthy if a new connection succeeds.
             target: client.target,
             words: if is_lost {
                 format!("the fault reset a test connection, {}", client.words)

@@ -64,7 +64,7 @@ impl Fault for Slow {
         let seen = self.cpu(world);
         let seen = observation::or_unseen("its host", seen);
         // A slow node may answer late. So the observation uses the client only to confirm that the
-        // node is whole.
+        // node is healthy.
         seen.and(|| observation::client(world, self.node, limit))
     }
 }

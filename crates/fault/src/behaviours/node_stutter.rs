@@ -74,7 +74,7 @@ impl Fault for Stutter {
     }
 
     /// The node answers clients between the stops. So the observation uses the client only to
-    /// confirm that the node is whole.
+    /// confirm that the node is healthy.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let kernel = self.kernel(world);
         kernel.and(|| observation::client(world, self.0, limit))

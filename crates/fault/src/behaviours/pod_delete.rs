@@ -50,7 +50,7 @@ impl Fault for Delete {
 }
 
 /// Observes the pod of a node, by Kubernetes and by a client. The fault is in effect if the pod is
-/// not ready and its node does not answer. The target is whole if the pod is ready and its node
+/// not ready and its node does not answer. The target is healthy if the pod is ready and its node
 /// answers. A ready pod whose uid differs from `before` is described as another one.
 pub(crate) fn another(
     world: &mut dyn World,
