@@ -300,7 +300,7 @@ impl LifeCycle<'_> {
     }
 
     /// Observes the target until the traces of a finished operation are visible. If faults of this
-    /// kind have a duration, then keeps the traces for this duration.
+    /// kind have a duration, the function then keeps the traces for this duration.
     fn left(&mut self, words: &str, is_seen: bool, planned: Duration) -> Presence {
         let until_ns = self.world.now_ns() + PROOF_LIMIT.as_nanos() as u64;
         loop {

@@ -11,8 +11,8 @@ use store::record::{CauseKind, CauseRecord, CostKind, RuleOutcome, TrialFinding}
 /// Minimum number of windows in which throughput must rise (or fall) for a trend of the run. At
 /// most a quarter as many windows may show the opposite trend.
 const WINDOWS_MIN: usize = 3;
-/// Number of compactions pending on all nodes at the end of a run that counts as a backlog. Two
-/// nodes with four compactors each work on eight compactions at a time.
+/// Minimum backlog: the number of compactions that are pending on all nodes together at the end of
+/// a run. Two nodes with four compactors each work on eight compactions at a time.
 const BACKLOG_MIN: f64 = 16.0;
 /// Minimum share of time in garbage collections that counts as a cause. Collections with this share
 /// of time change throughput by as much as rule V12 allows.

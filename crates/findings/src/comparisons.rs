@@ -18,7 +18,7 @@ use store::record::{
 };
 use study::settings::{PrimaryMetric, Study, Variant};
 
-/// Number in the finding of a trial by which variants are compared.
+/// A number by which variants are compared. `value` returns the number from the finding of a trial.
 pub struct ComparedNumber {
     pub name: &'static str,
     pub metric: Metric,
@@ -418,7 +418,7 @@ fn latest_generation(
 }
 
 struct Primary {
-    /// Step, point and metric of the primary comparisons.
+    /// Step, point and metric of each primary comparison.
     places: Vec<(Option<String>, Option<Point>, &'static str)>,
 }
 

@@ -63,9 +63,9 @@ pub fn adjust(study: &Study, comparison: Comparison, is_primary: bool) -> Compar
 /// Reason why no further blocks are measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopReason {
-    /// The primary comparisons are answered.
+    /// The primary comparisons are conclusive.
     Answered(String),
-    /// The primary comparisons cannot be answered any more, because too many pairs are lost.
+    /// The primary comparisons cannot become conclusive any more, because too many pairs are lost.
     Lost(String),
 }
 

@@ -305,7 +305,8 @@ fn median(mut readings: Vec<LimitReading>) -> Option<LimitReading> {
     let full = readings.iter().filter(|reading| reading.is_full).count();
     let is_full = 2 * full > readings.len();
     let middle = readings.get(readings.len() / 2)?;
-    // The result has the place of a reading that is full exactly if the result is full.
+    // If the result is full, its place is that of a full reading. Otherwise its place is that of a
+    // reading that is not full.
     let alike = readings.iter().rev().find(|one| one.is_full == is_full).unwrap_or(middle);
     Some(LimitReading {
         place: alike.place.clone(),

@@ -222,7 +222,7 @@ fn none_held(asked: &Capacity) -> String {
 /// of throughput at this rate.
 ///
 /// # Errors
-/// The target held no rate, or the throughput has no interval. The error is the reason.
+/// The target sustained no rate, or the throughput has no interval. The error is the reason.
 fn held(
     asked: &Capacity,
     variant: &Variant,
@@ -258,11 +258,11 @@ fn held(
     Ok((rate.value(), least))
 }
 
-/// Returns the geometric mean of the rates that searches with a sufficient bound held, and the
-/// lower end of the interval of this mean.
+/// Returns the geometric mean of the rates that the searches found, and the lower end of the
+/// interval of this mean. The bound of the searches must be at most the requested bound.
 ///
 /// # Errors
-/// The searches have another percentile or a larger bound, the search of a block held no rate, or
+/// The searches have another percentile or a larger bound, the search of a block found no rate, or
 /// the blocks are too few for an interval. The error is the reason.
 fn searched(
     asked: &Capacity,
@@ -446,8 +446,7 @@ mod tests {
                 .unwrap()
                 .contains("the target sustained no rate")
         );
-        // A study with a closed loop has no rate that the target held, so it has no number of nodes
-        // either.
+        // In a closed loop, the target sustains no rate, so the number of nodes is unknown.
         let closed = HELD.replace("rate:", "threads:");
         let found = run(&closed, |_, _| (20_000.0, Known::Exactly(1.0)));
         assert_eq!(found.capacities[0].nodes, None);

@@ -247,7 +247,7 @@ pub(crate) fn cpus(milli: u32) -> String {
     }
 }
 
-/// Returns a unique name, such as `cassay-clients-` with a number.
+/// Returns a unique name that begins with `cassay-`, `of` and `-`.
 pub(crate) fn new_name(of: &str) -> String {
     let number = clock::unix_ns() ^ u64::from(Identity::own().pid).rotate_left(40);
     format!("cassay-{of}-{number:016x}")

@@ -317,7 +317,7 @@ struct NewLines<R> {
     output: R,
     /// Number of lines that earlier connections have read.
     seen: usize,
-    /// Number of whole lines that this connection has read.
+    /// Number of complete lines that this connection has read.
     number: usize,
 }
 

@@ -39,7 +39,7 @@ pub struct Ready {
 }
 
 impl Ready {
-    /// Creates an answer from whole frames. The frames are with and without metadata, each
+    /// Creates an answer from complete frames. The frames are with and without metadata, each
     /// uncompressed, compressed by LZ4, and compressed by Snappy.
     pub fn new(forms: [[Box<[u8]>; 3]; 2]) -> Ready {
         Ready { forms }

@@ -35,7 +35,7 @@ impl<S> Serve<S> for ReadClock {
     }
 }
 
-/// Offset of the other machine's clock from this machine's.
+/// Offset of the other machine's clock from the clock of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offset {
     /// Time by which the other clock is ahead, in nanoseconds.

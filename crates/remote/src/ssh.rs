@@ -200,7 +200,7 @@ struct Connection {
     stage: Stage,
     /// Program to run at the destination. `None` if it is the running program.
     other: Option<Arc<Program>>,
-    /// Address at which this machine reached the sshd of the machine, or address of the pod.
+    /// Address at which cassay reached the sshd of the machine, or address of the pod.
     reached_at: Option<IpAddr>,
 }
 

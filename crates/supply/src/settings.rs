@@ -102,7 +102,8 @@ impl Settings {
     }
 }
 
-/// Returns the first child element with a name, in any namespace. Returns `None` if there is none.
+/// Returns the first child element with a name, in any namespace. Returns `None` if no child
+/// element has this name.
 fn child<'a>(of: Node<'a, 'a>, name: &str) -> Option<Node<'a, 'a>> {
     of.children().find(|node| node.tag_name().name() == name)
 }

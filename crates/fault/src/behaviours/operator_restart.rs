@@ -15,7 +15,7 @@ pub(crate) fn behaviour(_: &Hit, _: &Options) -> Box<dyn Fault> {
 
 #[derive(Default)]
 struct Restart {
-    /// Ids of the pods before the fault. Empty until the fault begins.
+    /// Uids of the pods before the fault. Empty until the fault begins.
     before: PerNode<String>,
     /// For each node, true if the node is up again in a new pod.
     back: PerNode<bool>,

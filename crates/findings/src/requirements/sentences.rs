@@ -46,8 +46,8 @@ impl PendingRequirement<'_> {
         )
     }
 
-    /// Adds the numbers of an earlier run. If the numbers are unknown, adds only the name of that
-    /// run.
+    /// Adds the numbers of an earlier run to the requirement. If the numbers are unknown, adds only
+    /// the name of that run to its words.
     pub(super) fn beside(mut self, numbers: Option<EarlierNumbers>, run: &str) -> Self {
         if numbers.is_none() {
             self.words = format!("{} beside {run}", self.words);
