@@ -3,9 +3,9 @@
 //!
 //! An agent begins with a message that gives its role, and answers calls. It ends the processes
 //! that it started when its controller requests that, disconnects or is silent for too long. A kept
-//! agent waits for the next controller instead. Invariant: if controller, agent or guard is killed,
-//! all started processes still end. The kernel ends processes with the agent. The agent undoes all
-//! other changes, or the guard does so if the agent was killed.
+//! agent waits for the next controller instead. Invariant: if the controller, the agent or the
+//! guard is killed, all started processes still end. The kernel ends processes with the agent. The
+//! agent undoes all other changes, or the guard does so if the agent was killed.
 
 mod attached_nodes;
 mod calls;

@@ -475,8 +475,8 @@ impl Primary {
 
 /// Returns the default point of the primary comparison. In a closed loop, the geometric mean of all
 /// variants' throughputs is highest at this point. This mean is independent of their ratio, so the
-/// choice does not favour a variant. At rates, it is the highest rate that all variants kept up
-/// with, or otherwise the lowest rate.
+/// choice does not favour a variant. With rates, the point is the highest rate that all variants
+/// kept up with, or otherwise the lowest rate.
 pub fn default_place(trials: &[&TrialFinding], places: &[Option<Point>]) -> Option<Point> {
     let at = |place: Option<Point>| -> Vec<&TrialFinding> {
         let here = trials

@@ -57,8 +57,8 @@ struct MeasuredThroughput {
     ci95: Option<[f64; 2]>,
 }
 
-/// Returns the result of the searches. Returns `None` if a search has not reached its goal, because
-/// its result is then only a lower bound.
+/// Returns the result of the searches. Returns `None` if the variant has no searches, or if a
+/// search has no exact result.
 fn found(variant: &Variant, searches: &[SearchRecord]) -> Option<MeasuredThroughput> {
     let of = searches.iter().filter(|one| one.variant == variant.name);
     let log = |one: &SearchRecord| match one.found_ops_per_s()? {

@@ -113,8 +113,8 @@ fn a_fault_is_an_event_from_injection_to_healing() {
     );
 }
 
-/// Collections cover a tenth of the window, and all slow operations belong to one stall. So the
-/// stall may well be within a collection by chance.
+/// One collection covers a tenth of the window, and all slow operations belong to one stall. So the
+/// stall may well be within the collection by chance.
 #[test]
 fn matches_that_chance_can_explain_explain_nothing() {
     let slowest = stuck(100, "node1", 20.0, 20.03);
