@@ -18,7 +18,6 @@ use host::remote_host::{AvailableMemory, ClearCluster, FindJava, FindMarked, Set
 use host::watch::{BeginWatch, TakeReadings};
 use remote::{ReadClock, Row};
 
-/// All calls that an agent answers for its host.
 pub(crate) const CALLS: &[Row<AgentState>] = &[
     Row::new::<MakeBridge>(),
     Row::new::<RaiseUplink>(),

@@ -23,7 +23,7 @@ pub(crate) struct Children {
 struct ProcessEnds {
     /// Exit status of each process. `None` while the process runs.
     processes: Mutex<HashMap<Identity, Option<i32>>>,
-    /// Processes that the agent has ended on purpose.
+    /// Processes to which the agent has sent SIGTERM or SIGKILL.
     told: Mutex<HashSet<Identity>>,
     news: Condvar,
 }
@@ -131,7 +131,6 @@ impl Children {
         stuck.map_or(Ok(()), |process| Err(process.stuck()))
     }
 
-    /// Kills all processes.
     pub fn kill(&self) -> Result<()> {
         let all = self.all();
         for (process, _) in &all {

@@ -39,7 +39,6 @@ const OWN: &str = ".cassay";
 /// Results of the write test and of the read test.
 type Attempts = (Attempt, Attempt);
 
-/// Maximum number of bytes of a disk test.
 const WORK_MAX_BYTES: u64 = 64 << 20;
 
 /// Tests the disk of `folder` with requests of a given number and size, and prints the results.

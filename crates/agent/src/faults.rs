@@ -32,7 +32,6 @@ use measure::clock::Deadline;
 use remote::Serve;
 use std::time::Duration;
 
-/// Creates the implementation of this kind of fault.
 fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
     use restart_without_data::{EmptiedNode, EmptyingTime};
     use volume::{Alone, DiskFailure, Failing, Full, StalledVolume};
@@ -152,7 +151,7 @@ impl Serve<AgentState> for Inject {
                 if !own.faults.is_left(broken) {
                     return;
                 }
-                // The result is stored, so a later call for the same fault gets it.
+                // The result is stored, so a later call for the same fault gets this result.
                 if own.heal(broken).is_ok() {
                     own.keep_up();
                 }

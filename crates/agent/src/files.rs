@@ -28,9 +28,9 @@ const ENTRY_BYTES: usize = 160;
 /// Maximum size of a file whose content is returned with its entry, in bytes.
 const TEXT_BYTES_MAX: usize = 64;
 
-/// Number of bytes that the checksum reads at a time. The next constant is the alignment of direct
-/// reads in memory and in the file, which is sufficient for all devices.
+/// Number of bytes that the checksum reads at a time.
 const READ_BYTES: usize = 1 << 20;
+/// Alignment of direct reads in memory and in the file, which is sufficient for all devices.
 const ALIGNMENT: usize = 4096;
 
 /// Flags for reading. With `NONBLOCK`, opening a path does not block if it is a FIFO instead of a
@@ -117,7 +117,8 @@ impl AgentState {
 
 impl AgentState {
     fn link_tree(&self, from: &Path, to: &Path) -> Result<()> {
-        // This check is necessary, because a read of a pipe or a device may never end.
+        // Without this check, the function would also link the files that it has just created, and
+        // might never end.
         ensure!(
             !to.starts_with(from),
             "the second folder is below the first, so cassay cannot link the files into it"

@@ -1,8 +1,8 @@
-//! Access check for a host's files, which decides what files an agent may read and change.
+//! Access check for a host's files, which decides which files an agent may read and change.
 //!
-//! Invariants: a path leads to a file below a folder that the agent received at its start. So a
-//! path goes only downwards, and no component below that folder may be a symbolic link, even if one
-//! is created meanwhile. The agent opens each component separately, relative to its parent.
+//! Invariants: a path leads to a file below a folder that the agent may access. So a path goes only
+//! downwards, and no component below that folder may be a symbolic link, even if one is created
+//! meanwhile. The agent opens each component separately, relative to its parent.
 
 use anyhow::{Result, ensure};
 use rustix::fd::OwnedFd;
@@ -63,7 +63,6 @@ impl Folders {
         });
     }
 
-    /// Removes a folder.
     pub fn remove(&self, path: &Path) {
         self.all_mut().retain(|folder| *folder.path != *path);
     }

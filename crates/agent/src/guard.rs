@@ -117,8 +117,8 @@ impl Guard {
         state.pipe = None;
     }
 
-    /// Writes the list to the pipe before the guard starts. So every guard receives a list, even if
-    /// the agent ends immediately.
+    /// Writes the list to the pipe before the guard starts, up to the capacity of the pipe. So
+    /// every guard receives a list, even if the agent ends immediately.
     fn begin(self: &Arc<Guard>, state: &mut State) -> Result<()> {
         let (reader, mut pipe) = std::io::pipe().context("create a pipe to the guard")?;
         let mut list = Vec::new();

@@ -111,7 +111,8 @@ impl AgentState {
     /// Ends all processes, and undoes all changes.
     ///
     /// # Errors
-    /// The first failure. The agent still undoes all other changes.
+    /// A process cannot be killed, or a change cannot be undone. The agent still undoes all other
+    /// changes.
     pub fn end(&self) -> Result<()> {
         self.undo.close();
         self.faults.end();

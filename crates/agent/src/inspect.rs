@@ -15,9 +15,11 @@ use std::fs;
 use std::path::Path;
 use supply::java;
 
-/// Names and name prefixes of the entries that cassay creates in a folder, except clusters.
+/// Name of the folder of jars.
 const JARS: &str = "supply";
+/// Prefix of the names of cassay's programs.
 const PROGRAM: &str = "agent-";
+/// Prefix of the names of temporary files and folders.
 const TEMPORARY: &str = "cassay-";
 
 impl Serve<AgentState> for Inspect {
@@ -46,7 +48,8 @@ impl Serve<AgentState> for Inspect {
     }
 }
 
-/// Returns the clusters in a folder. These are the subfolders that contain the folder of an agent.
+/// Returns the hosts of the clusters in a folder. A cluster is a subfolder that contains the folder
+/// of an agent.
 fn clusters(folder: &Path) -> Result<Vec<LeftCluster>> {
     let mut found = Vec::new();
     let pids = process::all_pids();
@@ -66,7 +69,6 @@ fn clusters(folder: &Path) -> Result<Vec<LeftCluster>> {
     Ok(found)
 }
 
-/// Returns the names of all entries in a folder.
 fn names(folder: &Path) -> Result<Vec<String>> {
     let entries = fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))?;
     let mut names = Vec::new();

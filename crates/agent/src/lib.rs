@@ -1,11 +1,11 @@
-//! The only crate that knows how an agent carries out its calls: this program again on a host, with
-//! a lease and a guard.
+//! The only crate that implements the calls to an agent. An agent is another process of this
+//! program on a host, with a lease and a guard.
 //!
 //! An agent begins with a message that gives its role, and answers calls. It ends the processes
 //! that it started when its controller requests that, disconnects or is silent for too long. A kept
-//! agent waits for the next controller instead. Invariant: if controller, agent or guard is killed,
-//! all started processes still end. The kernel ends processes with the agent. The agent undoes all
-//! other changes, or the guard does so if the agent was killed.
+//! agent waits for the next controller instead. Invariant: if the controller, the agent or the
+//! guard is killed, all started processes still end. The kernel ends processes with the agent. The
+//! agent undoes all other changes, or the guard does so if the agent was killed.
 
 mod attached_nodes;
 mod calls;
@@ -117,8 +117,8 @@ fn run(name: &str) -> Result<()> {
     };
     loop {
         let ending = agent_loop::serve(CALLS, &here, &outbox, reader, writer, lease);
-        // A controller on this machine that hangs up has ended, because its connection consists of
-        // pipes, which no network can cut.
+        // A controller without a socket is connected by pipes. If such a controller hangs up, it
+        // has ended, because no network can cut a pipe.
         match (ending, here.door()) {
             (Ending::Left | Ending::HungUp | Ending::Silent, Some(door)) => {
                 outbox.disconnect();

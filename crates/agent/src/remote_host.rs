@@ -98,7 +98,6 @@ fn are_groups_permitted() -> bool {
     all.any(|one| one.present && OF_GROUPS.contains(&one.capability))
 }
 
-/// Returns true if a folder is on a file system in memory.
 pub(crate) fn is_in_memory(folder: &Path) -> Result<bool> {
     let system = statfs(folder).with_context(|| format!("look at {}", folder.display()))?;
     Ok(system.f_type as u64 == TMPFS)

@@ -1,5 +1,5 @@
 //! Relay to a machine's kept agent, for a controller that connects by `ssh`. The relay copies bytes
-//! in both directions until one side hangs up.
+//! in both directions until the controller or the agent closes the connection.
 
 use anyhow::{Context, Result};
 use std::fs::File;

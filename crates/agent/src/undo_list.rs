@@ -13,7 +13,7 @@ type Tell = Box<dyn Fn(&[Undo]) -> Result<()> + Send + Sync>;
 pub struct UndoList {
     entries: Mutex<Vec<Undo>>,
     tell: Tell,
-    /// File to which the list is also written. It is set when the controller requests it.
+    /// File to which the list is also written. Set when the controller requests the file.
     noted: Mutex<Option<UndoFile>>,
     /// True when the agent is ending, so that it does not begin further changes.
     is_closed: AtomicBool,

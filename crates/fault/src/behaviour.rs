@@ -5,7 +5,7 @@ use crate::observation::Observation;
 use anyhow::Result;
 use std::time::Duration;
 
-/// A fault, and the state that it needs while it lasts.
+/// A fault. The implementation stores the state of one injected fault.
 pub(crate) trait Fault {
     /// Injects the fault. Unless the fault is healed before, agents heal it after `within`.
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()>;

@@ -45,7 +45,6 @@ mod rolling_upgrade;
 use crate::behaviour::Fault;
 use target_spec::fault::{FaultKind, FaultName, Hit, Means, Options};
 
-/// Returns the implementation of a fault.
 pub(crate) fn build(kind: &FaultKind, hit: &Hit, options: &Options) -> Box<dyn Fault> {
     let name = match &kind.means {
         Means::BuiltIn(name) => name,

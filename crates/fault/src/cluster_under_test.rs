@@ -1,4 +1,5 @@
-//! The cluster as faults see it: a real one ([`crate::Live`]) or a simulated one.
+//! Interface through which faults act on a cluster: a real one ([`crate::Live`]) or a simulated
+//! one.
 
 mod agents;
 mod client;
@@ -24,7 +25,7 @@ use target_spec::{HostIndex, NodeIndex};
 /// Agent that executes an injection or observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExecutedBy {
-    /// Agent of a node's host, or of the machine if nodes share it.
+    /// Agent of the host of this node, or of the machine that all nodes share.
     Node(NodeIndex),
     /// Agent of a host.
     Host(HostIndex),
@@ -48,7 +49,7 @@ pub struct HealResult {
 pub struct NodeSeen {
     /// Process of the node. `None` while the node is not running.
     pub process: Option<Identity>,
-    /// Host of the node. `None` if all nodes share the machine.
+    /// Host of the node. `None` if all nodes share one machine.
     pub host: Option<HostIndex>,
     /// CQL address of the node.
     pub cql: SocketAddr,

@@ -1,5 +1,5 @@
-//! Life cycle of a fault. The target is observed whole, the fault is injected, observed, held and
-//! healed, and the target is observed whole again.
+//! Life cycle of a fault. cassay waits until the target is healthy, and injects, observes, holds
+//! and heals the fault. Then it waits until the target is healthy again.
 
 use crate::behaviour::{Fault, Work};
 use crate::cluster_under_test::{ExecutedBy, World};
@@ -16,8 +16,8 @@ use target_spec::fault::{FaultKind, Hit, Length, Options};
 /// notice a failed node.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Time limit of an answer that proves that a node is whole. It is long, because the machine may be
-/// busy.
+/// Time limit of an answer that proves that a node is healthy. It is long, because the machine may
+/// be busy.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Time without an answer after which a node counts as silent, if the observation in the kernel
@@ -57,7 +57,7 @@ pub struct LifeCycleStep {
 pub struct FaultResult {
     /// Presence of the fault during the hold time, as independent observers saw it.
     pub seen: Presence,
-    /// True if the observers saw at the end that the target was whole.
+    /// True if the observers saw at the end that the target was healthy.
     pub whole: bool,
     /// Steps of the life cycle, in order.
     pub steps: Vec<LifeCycleStep>,
@@ -172,11 +172,11 @@ impl LifeCycle<'_> {
         }
     }
 
-    /// Observes the target until it is whole or a time limit has passed. The target may still be
+    /// Observes the target until it is healthy or a time limit has passed. The target may still be
     /// recovering from an earlier fault.
     fn before(&mut self) -> Observation {
-        // The limit is that of the healing, and the time for which an agent may keep an earlier
-        // fault whose controller has ended.
+        // The limit is the sum of two times: the time limit of the healing, and the time for which
+        // an agent may hold an earlier fault whose controller has ended.
         let limit = self.kind.healed_within + self.armed(Duration::ZERO);
         let began_ns = self.world.now_ns();
         let until_ns = began_ns + limit.as_nanos() as u64;
@@ -300,7 +300,7 @@ impl LifeCycle<'_> {
     }
 
     /// Observes the target until the traces of a finished operation are visible. If faults of this
-    /// kind have a duration, then keeps the traces for this duration.
+    /// kind have a duration, the function then keeps the traces for this duration.
     fn left(&mut self, words: &str, is_seen: bool, planned: Duration) -> Presence {
         let until_ns = self.world.now_ns() + PROOF_LIMIT.as_nanos() as u64;
         loop {
@@ -354,9 +354,9 @@ impl LifeCycle<'_> {
         while !self.world.wait(planned) {}
     }
 
-    /// Heals the fault, and observes the target until it is whole or the time limit passes. Returns
-    /// true if the target is whole. Restarts nodes that stay down, as an administrator would,
-    /// because some nodes do not restart after a fault.
+    /// Heals the fault, and observes the target until it is healthy or the time limit passes.
+    /// Returns true if the target is healthy. Restarts nodes that stay down, as an administrator
+    /// would, because some nodes do not restart after a fault.
     fn heal(&mut self) -> bool {
         self.say(FaultStep::Healing, self.fault.healing().to_owned());
         let (steps, tell) = (&mut self.steps, &mut self.tell);
@@ -406,7 +406,7 @@ impl LifeCycle<'_> {
     }
 }
 
-/// Returns true if the target is whole and no trace of the fault is visible, which is required
+/// Returns true if the target is healthy and no trace of the fault is visible, which is required
 /// before an injection.
 fn is_ready(look: &Observation) -> bool {
     look.target == Health::Whole && look.fault == Presence::Absent
@@ -420,8 +420,8 @@ struct Revival {
     restarts_count: usize,
 }
 
-/// Time for which a running node may be silent after the healing, before cassay restarts it. It
-/// applies only to nodes that cassay has not restarted yet.
+/// Time for which a running node may be silent after the healing, before cassay restarts it. This
+/// limit applies only to nodes that cassay has not restarted yet.
 const SILENT_MAX: Duration = Duration::from_secs(20);
 
 /// Time for which all other nodes may consider a node down although it answers clients, before

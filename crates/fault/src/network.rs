@@ -162,7 +162,6 @@ fn to_and_from(world: &dyn Agents, host: HostIndex, share: f64) -> Vec<HostLoss>
     all.into_iter().flat_map(HostLoss::both_ways).collect()
 }
 
-/// Returns the ports of the nodes on some hosts.
 fn ports(world: &dyn Agents, is_one: impl Fn(Option<HostIndex>) -> bool) -> Vec<u16> {
     let nodes = world.nodes().into_iter().filter(|node| is_one(node.host));
     let ports: BTreeSet<u16> = nodes.flat_map(|node| node.ports).collect();

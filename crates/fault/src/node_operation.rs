@@ -10,16 +10,13 @@ use target_spec::NodeIndex;
 /// Time limit of short operations and queries.
 pub(crate) const AT_ONCE: Duration = Duration::from_secs(30);
 
-/// Time limit for an operation to stop after a request.
 const STOP_LIMIT: Duration = Duration::from_secs(30);
 
 /// Interval between two requests to stop an operation.
 const POLL: Duration = Duration::from_millis(500);
 
-/// An operation on a node.
 pub(crate) struct Task {
     pub node: NodeIndex,
-    /// Keyspaces to which the operation applies.
     pub keyspaces: Vec<String>,
     is_at_work: bool,
 }
@@ -48,7 +45,6 @@ impl Task {
         Ok(())
     }
 
-    /// Returns the progress.
     pub fn proceed(&mut self, world: &mut dyn Mbeans) -> Result<Work> {
         let Some(ended) = world.operated(self.node) else {
             return Ok(Work::Going);

@@ -6,7 +6,6 @@ use cassandra::View;
 use std::time::Duration;
 use target_spec::NodeIndex;
 
-/// Time limit for a node to report its release and schema version.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Release and schema version of a node.
@@ -17,7 +16,6 @@ pub(crate) struct Itself {
 }
 
 impl Itself {
-    /// Queries the release and schema version of a node.
     pub fn read(world: &mut dyn Client, node: NodeIndex, limit: Duration) -> Result<Itself> {
         let rows = world.rows(node, View::Itself, limit)?;
         let row = rows.first().context("the node does not report its release")?;
@@ -29,7 +27,6 @@ impl Itself {
     }
 }
 
-/// Returns the release that a node reports.
 pub(crate) fn release(world: &mut dyn Client, node: NodeIndex) -> Result<String> {
     let seen = Itself::read(world, node, LIMIT).context("request the release of the node")?;
     Ok(seen.release)

@@ -11,16 +11,14 @@ use target_spec::{HostIndex, NodeIndex, PerNode};
 
 /// An observation at one moment.
 ///
-/// A target may be whole although the fault is visible, for example after a compaction that has
+/// A target may be healthy although the fault is visible, for example after a compaction that has
 /// left its traces. Or the target may be impaired although the fault is not visible, for example
-/// while a node starts. So an observation has separate answers to the two questions.
+/// while a node starts. So an observation answers separately whether the fault is present and
+/// whether the target works.
 #[derive(Clone, Debug)]
 pub(crate) struct Observation {
-    /// Presence of the fault, as observed.
     pub fault: Presence,
-    /// Health of the target, as observed.
     pub target: Health,
-    /// Description of the observation.
     pub words: String,
 }
 
@@ -78,8 +76,8 @@ impl From<bool> for Health {
 }
 
 impl Health {
-    /// Combines the answers of two observers. The target is whole only if both observers see that
-    /// it is whole.
+    /// Combines the answers of two observers. The target is healthy only if both observers see that
+    /// it is healthy.
     pub fn and(self, other: Health) -> Health {
         match (self, other) {
             (Health::Impaired, _) | (_, Health::Impaired) => Health::Impaired,
@@ -90,18 +88,16 @@ impl Health {
 }
 
 impl Observation {
-    /// Returns true if the observer sees the fault.
     pub fn shows_fault(&self) -> bool {
         self.fault == Presence::Present
     }
 
-    /// Returns true if the observer sees that the target is whole.
     pub fn is_whole(&self) -> bool {
         self.target == Health::Whole
     }
 
     /// Combines two independent observations. The fault is present only if both observers see it.
-    /// The target is whole only if both observers see that it is whole.
+    /// The target is healthy only if both observers see that it is healthy.
     pub fn combine(one: Observation, other: Observation) -> Observation {
         Observation {
             fault: one.fault.and(other.fault),
@@ -110,8 +106,8 @@ impl Observation {
         }
     }
 
-    /// Adds another observation, which must also confirm that the target is whole. Its answer about
-    /// the fault is ignored.
+    /// Adds another observation, which must also confirm that the target is healthy. The answer of
+    /// the other observation about the fault is ignored.
     pub fn confirm(self, other: Observation) -> Observation {
         Observation {
             fault: self.fault,
@@ -120,7 +116,7 @@ impl Observation {
     }
 
     /// Combines two observations like [`Observation::confirm`], but makes the other observation
-    /// only if this observation shows that the target is whole.
+    /// only if this observation shows that the target is healthy.
     pub fn and(self, other: impl FnOnce() -> Observation) -> Observation {
         if self.is_whole() {
             self.confirm(other())
@@ -151,7 +147,7 @@ pub(crate) fn process(
         None if seen.is_some_and(|node| !node.is_ours) => Err(anyhow::anyhow!(
             "cassay has not found the node's process yet"
         )),
-        // The process was never started.
+        // cassay manages this node, so the node is not running.
         None => Ok(None),
         Some(process) => match world.see(ExecutedBy::Node(node), Query::Process(process)) {
             Ok(QueryAnswer::Process(state)) => Ok(state),
@@ -185,7 +181,6 @@ pub(crate) fn client(world: &mut dyn Client, node: NodeIndex, limit: Duration) -
     }
 }
 
-/// Returns the process of a node, if known.
 pub(crate) fn process_of(world: &dyn Agents, node: NodeIndex) -> Option<Identity> {
     world.nodes().get(node).and_then(|node| node.process)
 }
@@ -200,7 +195,6 @@ pub(crate) fn still_starting(world: &mut dyn Agents, node: NodeIndex, name: &str
     Ok(())
 }
 
-/// Returns the process of a running node.
 pub(crate) fn running(world: &dyn Agents, node: NodeIndex) -> Result<Identity> {
     let process = world.nodes().get(node).and_then(|node| node.process);
     process.context("the node is not running")
@@ -220,7 +214,6 @@ pub(crate) fn nodes_hit(hit: &Hit, world: &dyn Agents) -> Vec<NodeIndex> {
     }
 }
 
-/// Returns the nodes of a host, with their indexes.
 pub(crate) fn nodes_on(world: &dyn Agents, host: HostIndex) -> Vec<(NodeIndex, NodeSeen)> {
     let nodes = world.nodes().into_pairs();
     nodes.filter(|(_, node)| node.host == Some(host)).collect()
@@ -239,7 +232,7 @@ pub(crate) fn restartables(
 }
 
 /// Observes all nodes of a host as a client. The fault is present if no node answers, and the
-/// target is whole if all nodes answer.
+/// target is healthy if all nodes answer.
 pub(crate) fn clients(world: &mut dyn World, host: HostIndex, limit: Duration) -> Observation {
     let nodes = nodes_on(world, host);
     let looks: Vec<Observation> =
@@ -253,7 +246,7 @@ pub(crate) fn clients(world: &mut dyn World, host: HostIndex, limit: Duration) -
 }
 
 /// Observes all nodes as a client. The fault is present if a node does not answer, and the target
-/// is whole if all nodes answer.
+/// is healthy if all nodes answer.
 pub(crate) fn all_clients(world: &mut dyn World, limit: Duration) -> Observation {
     let nodes = world.nodes().indexes();
     let looks: PerNode<Observation> = nodes.map(|node| client(world, node, limit)).collect();
@@ -273,7 +266,6 @@ pub(crate) fn all_clients(world: &mut dyn World, limit: Duration) -> Observation
     }
 }
 
-/// Returns the name of a host.
 pub(crate) fn host_name(world: &dyn Agents, host: HostIndex) -> String {
     world.hosts().take(host).map(|host| host.name).unwrap_or_default()
 }
@@ -325,7 +317,7 @@ fn way(
     })
 }
 
-/// Minimum time limit of one connection attempt. A connection through a switch within this machine
+/// Minimum time limit of one connection attempt. A connection through a switch within one machine
 /// takes far less time.
 const WAY_LIMIT: Duration = Duration::from_millis(200);
 
@@ -333,7 +325,7 @@ const WAY_LIMIT: Duration = Duration::from_millis(200);
 const PAIRS_MAX: usize = 6;
 
 /// Observes the connections between two groups of hosts. The fault is present if no connection
-/// works, and the target is whole if all connections work.
+/// works, and the target is healthy if all connections work.
 pub(crate) fn ways(world: &mut dyn Agents, sides: &Sides, limit: Duration) -> Observation {
     let pairs: Vec<(HostIndex, HostIndex)> = sides
         .of
@@ -357,7 +349,6 @@ pub(crate) fn ways(world: &mut dyn Agents, sides: &Sides, limit: Duration) -> Ob
     }
 }
 
-/// Result of a disk test.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DiskTest {
     pub write: Attempt,
@@ -404,7 +395,6 @@ fn did(attempt: Attempt) -> String {
     }
 }
 
-/// Tests the disk of a host.
 pub(crate) fn try_disk(
     world: &mut dyn Agents,
     host: HostIndex,
@@ -427,7 +417,7 @@ pub(crate) fn try_disk(
     }
 }
 
-/// Observes the disk of a host. The target is whole if the disk test succeeds.
+/// Observes the disk of a host. The target is healthy if the disk test succeeds.
 pub(crate) fn disk(
     world: &mut dyn Agents,
     host: HostIndex,
@@ -445,7 +435,7 @@ pub(crate) fn disk(
     or_unseen("its disk", tried)
 }
 
-/// Observes the disk of a host and its nodes. The target is whole only if the disk test succeeds
+/// Observes the disk of a host and its nodes. The target is healthy only if the disk test succeeds
 /// and the nodes answer.
 pub(crate) fn disk_and_nodes(
     world: &mut dyn World,

@@ -4,10 +4,8 @@
 use crate::cluster_under_test::World;
 use std::time::Duration;
 
-/// Interval between two renewals.
 const RENEWED_EVERY: Duration = Duration::from_secs(10);
 
-/// Renews the deadline of the agents at intervals.
 #[derive(Debug, Default)]
 pub(crate) struct Renewal {
     /// Time of the next renewal, in ns.

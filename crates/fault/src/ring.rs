@@ -11,16 +11,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use target_spec::NodeIndex;
 
-/// Interval between two checks of an operation.
 const POLL: Duration = Duration::from_millis(200);
 
-/// Time limit for a node to report the ring.
 const MEMBERS_LIMIT: Duration = Duration::from_secs(5);
 
 /// Time limit for a node to leave a ring, or to remove another node.
 const LEAVE_LIMIT: Duration = Duration::from_secs(600);
 
-/// Returns all nodes except the given one.
 pub(crate) fn others(world: &dyn Agents, node: Option<NodeIndex>) -> Vec<NodeIndex> {
     let all = world.nodes().indexes();
     all.filter(|other| Some(*other) != node).collect()
@@ -44,7 +41,6 @@ pub(crate) fn member(
     Ok(world.members(by, limit)?.all.remove(&storage))
 }
 
-/// Returns the internode address of a node.
 fn storage(world: &dyn Agents, node: NodeIndex) -> Result<SocketAddr> {
     let seen = world.nodes().take(node);
     Ok(seen.context("the node does not exist")?.storage)
@@ -72,8 +68,9 @@ pub(crate) fn words(held: &[Option<MemberStatus>]) -> String {
     format!("the other nodes report the node as {}", said.join(", "))
 }
 
-/// Observes the status of a node on all other nodes. The target is whole if all other nodes report
-/// the node as up and normal.
+/// Observes the status of a node on all other nodes. The fault is present if `is_broken` returns
+/// true for every status. The target is healthy if all other nodes report the node as up and
+/// normal.
 pub(crate) fn held(
     world: &mut dyn World,
     node: NodeIndex,
@@ -107,8 +104,8 @@ pub(crate) fn emptied(world: &mut dyn NodeFiles, node: NodeIndex) -> Observation
     observation::or_unseen("its folders", looked)
 }
 
-/// Adds conditions to `seen`. The target is whole only if all other nodes report the node as up and
-/// normal. The node itself must report the mode NORMAL and no streams.
+/// Adds conditions to `seen`. The target is healthy only if all other nodes report the node as up
+/// and normal. The node itself must report the mode NORMAL and no streams.
 pub(crate) fn and_back(
     world: &mut dyn World,
     seen: Observation,
@@ -119,7 +116,7 @@ pub(crate) fn and_back(
     and_settled(world, back, node, limit)
 }
 
-/// Adds a condition to `seen`. The target is whole only if all other nodes report the node as up
+/// Adds a condition to `seen`. The target is healthy only if all other nodes report the node as up
 /// and normal. A node without peers needs no confirmation.
 pub(crate) fn and_known(
     world: &mut dyn World,
@@ -141,7 +138,7 @@ pub(crate) fn is_shunned(world: &mut dyn World, node: NodeIndex) -> bool {
         && held(world, node, MEMBERS_LIMIT, is_down).shows_fault()
 }
 
-/// Adds a condition to `seen`. The target is whole only if the node also reports the mode NORMAL
+/// Adds a condition to `seen`. The target is healthy only if the node also reports the mode NORMAL
 /// and no streams.
 pub(crate) fn and_settled(
     world: &mut dyn Mbeans,
@@ -169,7 +166,6 @@ pub(crate) fn settled(
     })
 }
 
-/// Returns true if a node streams data.
 pub(crate) fn is_streaming(world: &mut dyn Mbeans, node: NodeIndex) -> bool {
     let own = world.members(node, MEMBERS_LIMIT);
     own.is_ok_and(|own| own.streams_count > 0)
@@ -215,7 +211,7 @@ fn heal_after(world: &mut dyn World, at_work: NodeIndex) -> Result<HealResult> {
         if let Some(ended) = world.operated(at_work) {
             break ended;
         }
-        // If the node has ended and the network of its host has failed, the result may never
+        // If the node has ended, or the kernel of its host cannot be queried, the result may never
         // arrive.
         if !observation::process(world, at_work, |state| state.is_some()).shows_fault() {
             break Err(anyhow::anyhow!(

@@ -11,7 +11,6 @@ use std::time::Duration;
 use target_spec::fault::START_LIMIT;
 use target_spec::{NodeIndex, PerNode};
 
-/// Time limit for a node to report which nodes it considers up.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Time after which an agent restarts a node by itself. It applies if the controller disappears
@@ -22,9 +21,7 @@ pub(crate) const TURN_LIMIT: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(crate) struct Round {
     nodes: Vec<NodeIndex>,
-    /// Number of nodes whose restart has finished.
     done_count: usize,
-    /// Node that is being restarted.
     turn: Option<Turn>,
     began_ns: Option<u64>,
 }
@@ -153,7 +150,7 @@ fn each_other(world: &mut dyn World) -> Result<()> {
 }
 
 /// Observes all nodes as a client, and also by the status that nodes report for each other. The
-/// target is whole if all nodes are up.
+/// target is healthy if all nodes are up.
 pub(crate) fn all_up(world: &mut dyn World, limit: Duration) -> Observation {
     let clients = observation::all_clients(world, limit);
     if !clients.is_whole() {
@@ -175,7 +172,7 @@ pub(crate) fn all_up(world: &mut dyn World, limit: Duration) -> Observation {
 
 /// Observes in the kernels of the hosts which nodes have a process other than that in `before`. The
 /// fault is present if at least one node has a new process. Other observations show whether the
-/// target is whole.
+/// target is healthy.
 pub(crate) fn others(world: &mut dyn Agents, before: &PerNode<Option<Identity>>) -> Observation {
     let (mut new, mut unknown) = (Vec::new(), Vec::new());
     for (node, process) in before.pairs() {
@@ -206,7 +203,7 @@ pub(crate) fn others(world: &mut dyn Agents, before: &PerNode<Option<Identity>>)
     }
 }
 
-/// Adds a condition to `seen`. The target is whole only if all nodes are up.
+/// Adds a condition to `seen`. The target is healthy only if all nodes are up.
 pub(crate) fn and_all_up(world: &mut dyn World, seen: Observation, limit: Duration) -> Observation {
     seen.confirm(all_up(world, limit))
 }

@@ -180,8 +180,8 @@ fn a_fault_that_does_not_heal_is_a_mismatch() {
     assert!(sim.now_ns >= 10 * S + KINDS[0].healed_within.as_nanos() as u64);
 }
 
-/// Cassandra may stop permanently after a disk failure, or after it could not open a file. The test
-/// also uses a node that does so.
+/// Cassandra may stop permanently after a disk failure, or after it could not open a file. The node
+/// does so in one of the two simulations.
 #[test]
 fn a_node_that_does_not_come_back_by_itself_is_started_again() {
     let kind = FaultKind::find("node-descriptors").unwrap();
@@ -273,8 +273,8 @@ fn a_node_that_keeps_its_data_or_its_place_is_a_mismatch() {
     }
 }
 
-/// The node runs and answers clients, but it is not whole, because the other nodes consider it down
-/// and send it no requests.
+/// The node runs and answers clients, but it is not healthy, because the other nodes consider it
+/// down and send it no requests.
 #[test]
 fn a_node_that_the_others_hold_to_be_down_is_not_back() {
     let sim = Sim {

@@ -18,7 +18,6 @@ use store::record::{
 };
 use study::settings::Study;
 
-/// Facts from which the sentences of the answer are built.
 pub struct Facts<'a> {
     pub study: &'a Study,
     pub trials: &'a [TrialFinding],
@@ -60,8 +59,7 @@ impl Facts<'_> {
                 at_share.as_ref(),
             ));
         }
-        // The comparison of variants comes before the results of each variant, which support it. A
-        // study with one variant or one block has no comparison.
+        // The comparisons of variants come before the sweeps, which support them.
         let (compared, not_judged) = self.comparisons();
         sentences.extend(compared);
         sentences.extend(self.cost_sentences());
@@ -79,7 +77,6 @@ impl Facts<'_> {
         (sentences, sweeps)
     }
 
-    /// Returns the facts that are needed to judge the requirements.
     pub fn required<'a>(&'a self, sweeps: &'a [SweepRecord]) -> RequirementFacts<'a> {
         RequirementFacts {
             study: self.study,
@@ -97,7 +94,7 @@ impl Facts<'_> {
         let mut unbelieved: Vec<&VariantName> = Vec::new();
         for variant in &self.study.variants {
             // The points of a search are not a sweep, because each depends on the results before
-            // it. The single point of an endurance study was already described.
+            // it. `endured_sentences` describes the single point of an endurance study.
             if is_search(variant) || variant.settings.procedure.endurance().is_some() {
                 continue;
             }
@@ -146,7 +143,7 @@ impl Facts<'_> {
         trials.peek().is_some() && trials.all(is_broken) && points.iter().all(is_kept_up)
     }
 
-    /// Returns the range of a comparison's metric in the trials of one variant: the variant whose
+    /// Returns the range of a comparison's metric over the usable trials of the variant whose
     /// values scatter more.
     fn scatter(&self, comparison: &ComparisonRecord) -> Option<Scatter<'_>> {
         let compared = COMPARED.iter().find(|one| one.name == comparison.metric)?;
@@ -174,8 +171,8 @@ impl Facts<'_> {
         scatters.max_by(|a, b| (a.ends[1] / a.ends[0]).total_cmp(&(b.ends[1] / b.ends[0])))
     }
 
-    /// Returns the sentences on the comparisons that answer the question. If the study has a single
-    /// block, also returns a sentence on the conclusions that a single block does not allow.
+    /// Returns the sentences on the comparisons that answer the question. Also returns a sentence
+    /// on the comparisons of a single block, which allow no conclusion.
     fn comparisons(&self) -> (Vec<String>, Option<String>) {
         let (mut sentences, mut of_one_block) = (Vec::new(), Vec::new());
         let Comparisons {
@@ -213,8 +210,7 @@ impl Facts<'_> {
         (sentences, comparison::one_block(&of_one_block))
     }
 
-    /// Returns the sentences on the costs of variants, if the question is about variants. In a
-    /// matrix, a comparison with the first cell would mix several axes.
+    /// Returns the sentences on the costs of variants, unless the study is a matrix or a screening.
     fn cost_sentences(&self) -> Vec<String> {
         if !self.effects.is_empty() || self.study.screen.is_some() {
             return Vec::new();
@@ -228,7 +224,6 @@ impl Facts<'_> {
         cost::sentences(&asked, self.points)
     }
 
-    /// Returns the sentences on each endurance study: throughput, drifts and growth.
     fn endured_sentences(&self) -> Vec<String> {
         let variants = self.study.variants.iter();
         let asked = variants.filter(|one| one.settings.procedure.endurance().is_some());
@@ -240,8 +235,8 @@ impl Facts<'_> {
     }
 }
 
-/// Returns true if the answer mentions comparisons of this metric at this point. These are the
-/// metric that answers the question, throughput, and results of searches.
+/// Returns true if the answer mentions comparisons of this metric at this point. The answer
+/// mentions the metric that answers the question, throughput, and the results of searches.
 fn is_asked(metric: &str, place: Option<Point>) -> bool {
     metric == metric_of(place) || metric == "ops_per_s" || metric == PEAK
 }

@@ -8,25 +8,24 @@ use analysis::procedure::Point;
 use analysis::{RunStep, RunTrend, VariantName, autocorrelation};
 use store::record::{CauseKind, CauseRecord, CostKind, RuleOutcome, TrialFinding};
 
-/// Minimum number of windows in which throughput must rise (or fall) to count as a trend of the
-/// run. The opposite trend may occur in at most a quarter of this number. By chance, five windows
-/// all have the same trend in 6 % of cases.
+/// Minimum number of windows in which throughput must rise (or fall) for a trend of the run. At
+/// most a quarter as many windows may show the opposite trend.
 const WINDOWS_MIN: usize = 3;
-/// Number of compactions pending on all nodes at the end of a run that counts as a backlog. Two
-/// nodes with four compactors each work on eight compactions at a time.
+/// Minimum backlog: the number of compactions that are pending on all nodes together at the end of
+/// a run. Two nodes with four compactors each work on eight compactions at a time.
 const BACKLOG_MIN: f64 = 16.0;
 /// Minimum share of time in garbage collections that counts as a cause. Collections with this share
 /// of time change throughput by as much as rule V12 allows.
 const COLLECTIONS_MIN: f64 = 0.10;
-/// Minimum number of blocks for reporting an outlier. The next constant is the share by which an
-/// outlier must differ from the other blocks.
+/// Minimum number of blocks for reporting an outlier.
 const BLOCKS_MIN: usize = 4;
+/// Minimum share by which an outlier must differ from the other blocks.
 const BLOCK_DIFFERS: f64 = 0.10;
 /// Minimum number of robust standard deviations by which an outlier must differ from the other
-/// blocks. Pairs use the same number.
+/// blocks. The search for outliers among pairs uses the same number.
 const BLOCK_Z: f64 = 5.0;
 /// Lower bound for the standard deviation of blocks, as a share. Without this bound, any block
-/// would seem to be an outlier when the other blocks agree to three digits.
+/// would seem to be an outlier when the other blocks agree to three significant digits.
 const BLOCK_DEVIATION_LEAST: f64 = 0.01;
 
 /// Returns the causes, each before its consequences. The list is empty if no cause was found.
@@ -49,7 +48,7 @@ pub fn causes(trials: &[TrialFinding]) -> Vec<CauseRecord> {
     causes
 }
 
-/// Returns the trials that this rule has made invalid or suspect.
+/// Returns the trials in which this rule warned or failed.
 fn against<'a>(trials: &[&'a TrialFinding], rule: &str) -> Vec<&'a TrialFinding> {
     let is_bad = |outcome: RuleOutcome| matches!(outcome, RuleOutcome::Warn | RuleOutcome::Fail);
     let speaks = |trial: &&&TrialFinding| {
@@ -93,8 +92,8 @@ fn speed(trial: &TrialFinding) -> f64 {
     }
 }
 
-/// Finds a trend of throughput across trials of the same variant at the same load, or within most
-/// windows.
+/// Finds a trend of speed across trials of the same variant at the same load, or otherwise a trend
+/// of throughput within most windows.
 fn course(trials: &[&TrialFinding]) -> Option<CauseRecord> {
     let plain: Vec<&TrialFinding> = trials.iter().filter(|one| is_plain(one)).copied().collect();
     let found = across(&plain).or_else(|| within_windows(&plain))?;
@@ -168,7 +167,6 @@ fn within_windows(plain: &[&TrialFinding]) -> Option<CauseRecord> {
     })
 }
 
-/// Finds compactions that pile up from trial to trial.
 fn backlog(trials: &[&TrialFinding]) -> Option<CauseRecord> {
     let pending: Vec<f64> = trials.iter().filter_map(|trial| trial.pending_compactions).collect();
     let (first, last) = (*pending.first()?, *pending.last()?);
@@ -184,7 +182,6 @@ fn backlog(trials: &[&TrialFinding]) -> Option<CauseRecord> {
     })
 }
 
-/// Finds garbage collections that stopped nodes for much of the time.
 fn collections(trials: &[&TrialFinding]) -> Option<CauseRecord> {
     let share = |trial: &&&TrialFinding| {
         let share = trial.costs.get(&CostKind::Collections).copied();
@@ -199,8 +196,8 @@ fn collections(trials: &[&TrialFinding]) -> Option<CauseRecord> {
     })
 }
 
-/// Finds the block whose trials are all slower, or all faster, than trials of the same
-/// configuration in other blocks.
+/// Finds the block whose trials are on average much slower, or much faster, than the median trial
+/// of their configuration. Returns `None` if there are several such blocks.
 fn odd_block(trials: &[&TrialFinding]) -> Option<CauseRecord> {
     let plain = || trials.iter().filter(|trial| is_plain(trial));
     let same = |a: &TrialFinding, b: &TrialFinding| (&a.variant, a.point) == (&b.variant, b.point);
@@ -277,9 +274,8 @@ mod tests {
         }
     }
 
-    /// These are six trials of two settings on a cold node. In an earlier version, the rules judged
-    /// each trial as unsteady. The answer was that even a thousand blocks would not be enough for a
-    /// decision.
+    /// The input is six trials of two settings on a cold node. An earlier version judged each trial
+    /// as unsteady, and answered that even a thousand blocks would not be enough for a decision.
     #[test]
     fn a_node_that_warms_up_over_the_run_is_named() {
         let ops = [7_200.0, 12_000.0, 22_500.0, 23_500.0, 31_500.0, 34_700.0];

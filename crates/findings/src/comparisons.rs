@@ -18,7 +18,7 @@ use store::record::{
 };
 use study::settings::{PrimaryMetric, Study, Variant};
 
-/// A number in the finding of a trial that comparisons use.
+/// A number by which variants are compared. `value` returns the number from the finding of a trial.
 pub struct ComparedNumber {
     pub name: &'static str,
     pub metric: Metric,
@@ -61,8 +61,8 @@ pub fn metric_of(place: Option<Point>) -> &'static str {
     }
 }
 
-/// Two variants at one point, by one metric, with their comparison, or with the reason why they
-/// cannot be compared.
+/// Comparison of two variants at one point by one metric, or the reason why they cannot be
+/// compared.
 struct Pairing<'a, C = Comparison> {
     baseline: &'a Variant,
     contender: &'a Variant,
@@ -71,11 +71,10 @@ struct Pairing<'a, C = Comparison> {
     comparison: C,
     /// Pairs of values by block. The list is empty if the comparison is not paired.
     pairs: Pairs,
-    /// Definition of the compared metric, which the analysis uses.
     how: Metric,
 }
 
-/// Values of a baseline and of a contender, each with the number of its block, starting at 0.
+/// Pairs of a baseline's value and a contender's value, each with the index of its block.
 pub type Pairs = Vec<(usize, (Known, Known))>;
 
 /// Two variants at one point, both of which have only a lower bound for a metric.
@@ -86,7 +85,6 @@ pub struct UnboundedPair {
     pub metric: &'static str,
 }
 
-/// All comparisons of a study.
 #[derive(Default)]
 pub struct Comparisons {
     pub records: Vec<ComparisonRecord>,
@@ -264,7 +262,7 @@ fn pairings<'a>(
                     interim_looks::compared(&pairs, compared.metric)
                 } else {
                     // The variants were not interleaved, so the ratio includes changes of the
-                    // machine between their trials.
+                    // target between their trials.
 
                     let [left, right] = latest_generation(&sides, compared);
                     compare_unpaired(&left, &right, compared.metric)
@@ -285,7 +283,8 @@ fn pairings<'a>(
     (pairings, inconclusive)
 }
 
-/// Records a comparison, or the reason why the variants cannot be compared.
+/// Adds the pairing to `pairings`, or to `inconclusive` if both variants have only a lower bound.
+/// Drops a pairing without values.
 fn note<'a>(
     pairing: Pairing<'a, Result<Comparison, NotCompared>>,
     pairings: &mut Vec<Pairing<'a>>,
@@ -418,9 +417,8 @@ fn latest_generation(
     })
 }
 
-/// Points and metrics of the primary comparisons.
 struct Primary {
-    /// Point and metric of the primary comparison, for each step.
+    /// Step, point and metric of each primary comparison.
     places: Vec<(Option<String>, Option<Point>, &'static str)>,
 }
 
@@ -445,8 +443,8 @@ impl Primary {
                 None => default_place(&trials, &places),
             };
             chosen?;
-            // If neither variant kept up with a rate, latency cannot be compared, so the comparison
-            // uses throughput.
+            // If no two variants kept up with the rate, their latency cannot be compared, so the
+            // comparison uses throughput.
             let asked = match study.primary.metric {
                 PrimaryMetric::Named(name) => name,
                 PrimaryMetric::Auto => metric_of(chosen),
@@ -477,8 +475,8 @@ impl Primary {
 
 /// Returns the default point of the primary comparison. In a closed loop, the geometric mean of all
 /// variants' throughputs is highest at this point. This mean is independent of their ratio, so the
-/// choice does not favour a variant. At rates, it is the highest rate that all variants kept up
-/// with, or otherwise the lowest rate.
+/// choice does not favour a variant. With rates, the point is the highest rate that all variants
+/// kept up with, or otherwise the lowest rate.
 pub fn default_place(trials: &[&TrialFinding], places: &[Option<Point>]) -> Option<Point> {
     let at = |place: Option<Point>| -> Vec<&TrialFinding> {
         let here = trials
@@ -496,13 +494,11 @@ pub fn default_place(trials: &[&TrialFinding], places: &[Option<Point>]) -> Opti
         let logs: Vec<f64> = at(place).iter().map(|t| t.all.ops_per_s.ln()).collect();
         analysis::autocorrelation::mean(&logs)
     };
-    // Among points with equal throughput, this code chooses the first one, because it has less
-    // load.
+    // Among points with equal throughput, the first one is chosen, because it has less load.
     let best = places.iter().rev();
     *best.max_by(|a, b| together(**a).total_cmp(&together(**b)))?
 }
 
-/// Returns the point with this load.
 pub fn at_value(places: &[Option<Point>], value: f64) -> Option<Point> {
     let mut points = places.iter().flatten();
     points.find(|at| at.value() == value).copied()

@@ -1,8 +1,8 @@
 //! Compares the costs of a contender's operations with those of its baseline.
 //!
-//! Costs describe the variants, but do not affect a verdict. They are separate from the comparisons
-//! of throughput and latency, so these are not adjusted for the number of costs. The costs of two
-//! variants at one point are adjusted among themselves.
+//! Costs describe the variants, but do not affect a verdict. So the number of costs does not enter
+//! the adjustment of the comparisons of throughput and latency. The costs of two variants at one
+//! point are adjusted among themselves.
 
 use super::comparisons::{COMPARED, baselines_and_contenders, is_search, used};
 use super::points::places_of;
@@ -141,7 +141,7 @@ mod tests {
         let (study, trials) = compressors();
         let found = comparisons(&study, &trials);
         let costs: Vec<CostKind> = found.iter().map(|one| one.cost).collect();
-        // The trials without reads have no ratio of disk reads.
+        // A block without disk reads has no ratio of disk reads.
         assert_eq!(costs, [CostKind::ServerCpu, CostKind::DiskSpace]);
         assert!(!found[0].differs && found[1].differs);
         let ([low, high], ratio) = (found[1].ci95.expect("four blocks"), found[1].ratio);

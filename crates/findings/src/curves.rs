@@ -53,7 +53,6 @@ fn is_of_target(trial: &TrialFinding) -> bool {
     state_of(trial) == State::Kept && !is_client_busy(trial)
 }
 
-/// Returns true if the client was at or near its limit.
 pub fn is_client_busy(trial: &TrialFinding) -> bool {
     let mut rules = trial.rules.iter();
     let rule = rules.find(|rule| rule.rule == CLIENT_BUSY);

@@ -11,7 +11,7 @@ use store::record::{
 use study::resolve::resolve;
 use study::settings::{Overrides, Study};
 
-/// Studies of each kind whose trials may lose data.
+/// Lines of a study file, for each kind of study whose trials may lose data.
 const KINDS: [&str; 8] = [
     "procedure: {fixed: {threads: 4}}",
     "procedure: {fixed: {rate: 300}}",
@@ -122,7 +122,6 @@ fn lost_data_is_the_first_sentence_in_every_kind_of_study() {
     assert_eq!(tried, KINDS.len() * 3);
 }
 
-/// An answer must not begin with a warning about data unless a rule about data has failed.
 #[test]
 fn without_a_loss_no_answer_begins_with_one() {
     for kind in KINDS {

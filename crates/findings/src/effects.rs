@@ -21,7 +21,7 @@ use study::settings::{PrimaryMetric, Study, Variant};
 /// Axes and number of blocks, which are the same for all matrices of a study.
 #[derive(Clone, Copy)]
 struct Factors<'a> {
-    /// Indexes in the study of the axes that have more than one value.
+    /// Indexes of the study's axes that have more than one value.
     axes: &'a [usize],
     design: &'a Design,
     /// Number of blocks that the study would have if every trial were usable.
@@ -100,8 +100,8 @@ fn cells<'a>(
     cells.into_iter().collect()
 }
 
-/// Returns the matrix of search results, by cell and block. Returns `None` unless every cell has
-/// searches.
+/// Returns the matrix of search results, by block and cell. Returns `None` if a cell is not a
+/// search, or if the results show no effect.
 fn effects_of_searches<'a>(
     study: &'a Study,
     searches: &[SearchRecord],
@@ -224,7 +224,6 @@ fn one_generation(cells: Vec<Option<&TrialFinding>>) -> Vec<Option<&TrialFinding
     cells.iter().map(|cell| cell.filter(|_| same(*cell))).collect()
 }
 
-/// Judges all effects, and creates their records.
 fn judged(all: &[Matrix<'_>]) -> Vec<EffectsRecord> {
     let is_primary = |matrix: &Matrix<'_>, effect: &Effect| {
         matrix.primary && !matches!(effect.kind, EffectContrast::Simple(..))

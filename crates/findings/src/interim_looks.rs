@@ -32,8 +32,6 @@ pub fn name(study: &Study) -> Option<LooksHow> {
     how(looks_of(study))
 }
 
-/// Returns the name of a schedule of looks in records. Returns `None` if the schedule has only one
-/// look.
 fn how(looks: Looks) -> Option<LooksHow> {
     match looks {
         Looks::Once => None,
@@ -42,7 +40,6 @@ fn how(looks: Looks) -> Option<LooksHow> {
     }
 }
 
-/// Compares the two values of each pair.
 pub fn compared(pairs: &Pairs, metric: Metric) -> Result<Comparison, NotCompared> {
     let values: Vec<(Known, Known)> = pairs.iter().map(|(_, pair)| *pair).collect();
     compare_paired(&values, metric)
@@ -59,7 +56,6 @@ fn among(study: &Study, is_primary: bool) -> usize {
     }
 }
 
-/// Returns a comparison adjusted for the study's looks.
 pub fn adjust(study: &Study, comparison: Comparison, is_primary: bool) -> Comparison {
     comparison.looked_at(looks_of(study), among(study, is_primary))
 }
@@ -67,9 +63,9 @@ pub fn adjust(study: &Study, comparison: Comparison, is_primary: bool) -> Compar
 /// Reason why no further blocks are measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopReason {
-    /// The primary comparisons are answered.
+    /// The primary comparisons are conclusive.
     Answered(String),
-    /// The primary comparisons cannot be answered any more, because too many pairs are lost.
+    /// The primary comparisons cannot become conclusive any more, because too many pairs are lost.
     Lost(String),
 }
 

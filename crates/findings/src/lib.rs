@@ -1,5 +1,5 @@
-//! The only crate that knows how to turn finished trials into the findings of a run: effects of
-//! faults, comparisons, the answer, the next step.
+//! The only crate that turns finished trials into the findings of a run: effects of faults,
+//! comparisons, the answer, the next step.
 //!
 //! Invariants: equal trials lead to equal findings. No conclusion is based on a trial that may not
 //! be used. If a file cannot be read, only the findings that depend on it are missing.
@@ -188,7 +188,7 @@ fn lead(found: &FindingsRecord) -> Vec<String> {
     data::against(&found.trials).into_iter().chain(required).collect()
 }
 
-/// Puts the leading sentences before the other sentences of the answer.
+/// Puts the leading sentences before the other sentences of the answer, and sets the alarms.
 fn begin_with_lead(found: &mut FindingsRecord) {
     let lead = lead(found);
     found.alarms = if misses_a_requirement(found) {

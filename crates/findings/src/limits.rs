@@ -17,7 +17,7 @@ use store::record::{
 };
 use study::settings::Study;
 
-/// Adds the explanations to the findings. Also adds one of them to the answer, if it belongs there.
+/// Adds the explanations to the findings, and at most one explanation to the answer.
 pub fn explain(study: &Study, trials: &[TrialFinding], found: &mut FindingsRecord) {
     found.limits = limits(study, trials, found);
     let of_answer = of_answer(&found.limits).map(|at| found.limits[at].says.clone());
@@ -285,7 +285,8 @@ fn merged<'a>(trials: impl Iterator<Item = &'a TrialFinding>) -> Option<Observat
             None if each.iter().any(|one| one.unobserved.contains(&kind)) => {
                 whole.unobserved.push(kind);
             }
-            // An older version of cassay, which does not have this row, has recorded the trials.
+            // The trials were recorded by an older version of cassay, which did not observe this
+            // resource.
             None => {}
         }
     }
@@ -304,7 +305,8 @@ fn median(mut readings: Vec<LimitReading>) -> Option<LimitReading> {
     let full = readings.iter().filter(|reading| reading.is_full).count();
     let is_full = 2 * full > readings.len();
     let middle = readings.get(readings.len() / 2)?;
-    // The result takes its place from a reading that agrees with it about being full.
+    // If the result is full, its place is that of a full reading. Otherwise its place is that of a
+    // reading that is not full.
     let alike = readings.iter().rev().find(|one| one.is_full == is_full).unwrap_or(middle);
     Some(LimitReading {
         place: alike.place.clone(),

@@ -1,8 +1,8 @@
 //! Compares long trials with the shorter trials of their variant.
 //!
 //! Throughput and latency are judged separately, because one may be stable while the other is not.
-//! These studies are based on a publication. In it, throughputs differed by less than 4 % and were
-//! called consistent, although the mean latency rose by 23 %.
+//! In the publication on which endurance studies are based, throughputs differed by less than 4 %
+//! and were called consistent, although the mean latency rose by 23 %.
 
 use super::used_trials::{is_long, usable};
 use analysis::autocorrelation;
@@ -52,7 +52,7 @@ fn endured_record(variant: &Variant, trials: &[TrialFinding]) -> Option<EnduredR
     })
 }
 
-/// Summarizes the trials of one turn of an endurance study, over all blocks.
+/// Summarizes the trials with one role in an endurance study, over all blocks.
 fn turn(of: &[&TrialFinding], role: Role) -> TurnRecord {
     let here: Vec<&TrialFinding> = of.iter().copied().filter(|t| t.role == role).collect();
     let each = |value: fn(&TrialFinding) -> f64| -> Vec<f64> {

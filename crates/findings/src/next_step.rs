@@ -332,8 +332,8 @@ mod tests {
         }
     }
 
-    /// Returns a trial with a window of 75 s, in which node2 was up again only 4.7 s after the end
-    /// of the window.
+    /// Returns a trial with a window of 75 s. Node2 was up again 4.7 s after the end of this
+    /// window.
     fn back_late() -> TrialFinding {
         let back = ReturnTime {
             left_s: Some(1.0),
@@ -477,7 +477,7 @@ mod tests {
             "{}",
             step.says
         );
-        // Later, another reason makes the level unknown.
+        // For a later fault, the level is unknown for another reason.
         found.trials[0].faults[0].injected_s = Some(20.0);
         let step = suggest(&study(), &found, Path::new("results/s/1")).unwrap();
         assert!(!step.says.contains("`at:"), "{}", step.says);
@@ -513,7 +513,6 @@ mod tests {
             None,
             "900 blocks are too many"
         );
-        // A node was up again only after the end of the window, so a longer window is proposed.
         let mut timed = found(&[], open(1, None));
         timed.time_use = Some(TimeUseRecord {
             seconds: 70.0,

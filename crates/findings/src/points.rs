@@ -61,9 +61,10 @@ pub fn is_saturated(trial: &TrialFinding) -> bool {
     state_of(trial) == State::Saturated
 }
 
-/// Returns how much of the window is missing, in seconds, if only the target fell short of the
-/// rate. Failed operations count as completed. V1 may warn: at its limit in flight, a slow target
-/// delays operations. V8 may fail: operations time out at saturation.
+/// Returns the time, in seconds, that the missing operations take at the rate. Returns `None`
+/// unless the target is the cause. Failed operations count as completed. Rule V1 may warn, because
+/// a slow target delays operations at the limit of operations in flight. Rule V8 may fail, because
+/// operations time out at saturation.
 fn missing_s(trial: &TrialFinding) -> Option<f64> {
     let rate = match trial.point {
         Some(Point::Rate(rate)) if trial.all.ops > 0 => rate as f64,
@@ -83,7 +84,8 @@ fn missing_s(trial: &TrialFinding) -> Option<f64> {
 }
 
 /// Returns true if a client was stopped for so long that the other missing operations are not a
-/// shortfall. Rule V4 judges that every client ran, and measures the times in which one did not.
+/// shortfall. Rule V4 checks that every client ran without interruption, and measures the
+/// interruptions.
 fn is_of_client(trial: &TrialFinding, missing_s: f64) -> bool {
     let is_away = |rule: &&RuleRecord| {
         rule.rule == "V4" && matches!(rule.result, RuleOutcome::Warn | RuleOutcome::Fail)
@@ -168,8 +170,8 @@ fn point(
         let same = here.iter().filter(|trial| state_of(trial) == state);
         same.copied().collect()
     };
-    // If the target kept up in most blocks, the record uses only these blocks. The other blocks
-    // count as incidents.
+    // The record uses only the blocks in the more frequent state. The other blocks count as left
+    // out.
     let (kept, saturated) = (in_state(State::Kept), in_state(State::Saturated));
     let is_saturated = saturated.len() > kept.len();
     let used = if is_saturated { saturated } else { kept };
@@ -213,7 +215,6 @@ fn made_of(
     }
 }
 
-/// Returns the costs at a point, from these trials.
 pub fn costs_of(trials: &[&TrialFinding]) -> Vec<CostRecord> {
     let of = |cost: CostKind| {
         let values: Vec<f64> =
@@ -245,7 +246,6 @@ pub fn load_of(point: Option<Point>) -> f64 {
     point.map_or(0.0, Point::value)
 }
 
-/// Analyses the points of one variant as a sweep.
 pub fn sweep(points: &[&PointRecord], p99_bound_ms: Option<f64>) -> Reading {
     let rung = |point: &&PointRecord| SweepStep {
         load: load_of(point.point),
@@ -261,7 +261,6 @@ pub fn sweep(points: &[&PointRecord], p99_bound_ms: Option<f64>) -> Reading {
     read_sweep(&rungs, p99_bound_ms)
 }
 
-/// Converts the result of a sweep to its record.
 pub fn sweep_record(points: &[&PointRecord], sweep: &Reading) -> Option<SweepRecord> {
     let place = |at: usize| points[at].point;
     Some(SweepRecord {
@@ -420,8 +419,8 @@ mod tests {
         assert_eq!((found.len(), found[0].blocks, found[0].left_out), (1, 2, 0));
         assert_eq!(found[0].trials, [0, 1]);
         assert_eq!(found[0].latency_ms.p99, Known::Exactly(26.9));
-        // If the logs cannot be read, the point has no percentile, because any other value would be
-        // wrong.
+        // If the logs cannot be read, the percentile is 0, because no average of the blocks'
+        // percentiles would be right.
         let unread = points(&[&VariantName::default()], &trials, &|_| None);
         assert_eq!(unread[0].latency_ms.p99, Known::Exactly(0.0));
     }

@@ -15,7 +15,6 @@ use store::record::{
 use study::settings::{Capacity, Price, Study, Variant};
 use target_spec::Target;
 
-/// Seconds in an hour. Prices are per hour.
 const HOUR_S: f64 = 3600.0;
 
 /// Returns the throughput per price of each variant that has a price. The throughput is the result
@@ -58,8 +57,8 @@ struct MeasuredThroughput {
     ci95: Option<[f64; 2]>,
 }
 
-/// Returns the result of the searches. Returns `None` if a search has not reached its goal, because
-/// its result is then only a lower bound.
+/// Returns the result of the searches. Returns `None` if the variant has no searches, or if a
+/// search has no exact result.
 fn found(variant: &Variant, searches: &[SearchRecord]) -> Option<MeasuredThroughput> {
     let of = searches.iter().filter(|one| one.variant == variant.name);
     let log = |one: &SearchRecord| match one.found_ops_per_s()? {
@@ -88,7 +87,7 @@ fn measured(
             trials.iter().filter(|t| t.variant == variant.name && t.point == point.point);
         here.any(|trial| state_of(trial) == State::Saturated)
     };
-    // Without a sustained load, an exceeded load still shows the throughput of the target.
+    // If the target sustained no load, its throughput at an excessive load still counts.
     let order = |point: &&PointRecord| (!is_exceeded(point), point.ops_per_s);
     let most = own.max_by(|a, b| {
         let (a, b) = (order(a), order(b));
@@ -101,8 +100,8 @@ fn measured(
     })
 }
 
-/// Returns the comparison of throughput per price with the baseline. Returns an empty record unless
-/// both variants have a price in the same currency.
+/// Returns the comparison of throughput per price with the baseline. Returns an empty record
+/// without a comparison of exact throughputs, or if the two prices do not have the same currency.
 fn against(
     study: &Study,
     variant: &Variant,
@@ -223,7 +222,7 @@ fn none_held(asked: &Capacity) -> String {
 /// of throughput at this rate.
 ///
 /// # Errors
-/// The target held no rate, or the throughput has no interval. The error is the reason.
+/// The target sustained no rate, or the throughput has no interval. The error is the reason.
 fn held(
     asked: &Capacity,
     variant: &Variant,
@@ -259,12 +258,12 @@ fn held(
     Ok((rate.value(), least))
 }
 
-/// Returns the geometric mean of the rates that searches with a sufficient bound held, and the
-/// lower end of the interval of this mean.
+/// Returns the geometric mean of the rates that the searches found, and the lower end of the
+/// interval of this mean. The bound of the searches must be at most the requested bound.
 ///
 /// # Errors
-/// The searches have another bound, the search of a block held no rate, or the blocks are too few
-/// for an interval. The error is the reason.
+/// The searches have another percentile or a larger bound, the search of a block found no rate, or
+/// the blocks are too few for an interval. The error is the reason.
 fn searched(
     asked: &Capacity,
     variant: &Variant,
@@ -300,7 +299,6 @@ fn searched(
     Ok((autocorrelation::mean(&logs).exp(), least.exp()))
 }
 
-/// Lists the assumptions on which the number of nodes is based.
 fn assumptions(asked: &Capacity, nodes: u64, measured: u64) -> Vec<String> {
     let skew = match asked.skew {
         1.0 => "all nodes carry the same load; otherwise set `capacity.skew`".to_owned(),
@@ -448,8 +446,7 @@ mod tests {
                 .unwrap()
                 .contains("the target sustained no rate")
         );
-        // A study with a closed loop has no rate that the target held, so it has no number of nodes
-        // either.
+        // In a closed loop, the target sustains no rate, so the number of nodes is unknown.
         let closed = HELD.replace("rate:", "threads:");
         let found = run(&closed, |_, _| (20_000.0, Known::Exactly(1.0)));
         assert_eq!(found.capacities[0].nodes, None);

@@ -1,8 +1,9 @@
 //! Combines the profiles of trials: one call tree per variant, the frames in which variants differ,
 //! and the cost of the profiler.
 //!
-//! The profiled trials usually belong to another run in the folder of the run, so that the profiler
-//! cannot disturb measured trials. That run has these findings, and [`add`] copies them.
+//! The profiled trials usually belong to a second run, whose folder is inside the folder of the
+//! run, so that the profiler cannot disturb measured trials. [`add`] copies the findings of the
+//! second run.
 
 use crate::points::load_of;
 use crate::used_trials::usable;
@@ -28,8 +29,8 @@ const SHARE_MIN: f64 = 0.002;
 /// Maximum number of frames of a variant's call tree.
 const FRAMES_MAX: usize = 3000;
 
-/// Adds the profiles of the run in `profiled` to the findings of the run in `path`. Adds a sentence
-/// to its answer for the first difference. `profiled` is a folder inside `path`.
+/// Adds the profiles of the run in `profiled` to the findings of the run in `path`, and a sentence
+/// on the first difference to the answer. `profiled` is a folder inside `path`.
 ///
 /// # Errors
 /// The run cannot be opened.
@@ -45,8 +46,8 @@ pub fn add(path: &Path, profiled: &Path, found: &mut FindingsRecord) -> Result<(
     });
     profiles.run = inner.display().to_string();
     if found.trials.iter().all(|trial| trial.variant.is_none()) {
-        // The extra trials of a study without variants have a variant. The user does not know its
-        // name.
+        // The profiled run of a study without variants has a variant, whose name the user does not
+        // know.
         profiles
             .variants
             .iter_mut()
@@ -145,7 +146,6 @@ fn unit_of(profile: &ProfileRecord) -> ProfileUnit {
     }
 }
 
-/// Returns the name of a variant without the end that marks its profiled side.
 fn without_suffix(name: &VariantName) -> VariantName {
     let plain = name.name().and_then(|name| name.strip_suffix(PROFILED));
     match plain {
@@ -154,13 +154,13 @@ fn without_suffix(name: &VariantName) -> VariantName {
     }
 }
 
-/// One profiled trial, with the sum of its nodes.
+/// Profile of one trial, summed over its nodes.
 struct Block {
     profile: TrialProfile,
     samples: u64,
 }
 
-/// Reads the profiles of all nodes of a trial.
+/// Sums the profiles of all nodes of a trial.
 fn read_trial(names: &mut Names, trial: &Trial, profiles: &[ProfileRecord]) -> Result<Block> {
     let mut block = Block {
         profile: TrialProfile::default(),
@@ -287,13 +287,13 @@ fn tree_record(frames: &[PrunedFrame]) -> CallTreeRecord {
     record
 }
 
-/// Rounds a cost to a thousandth, because the error of a cost is larger.
+/// Rounds a cost to 0.001, because its error is larger.
 fn rounded(cost: f64) -> f64 {
     (cost * 1e3).round() / 1e3
 }
 
-/// Compares the trials with profiler with the trials without it, at one load. In a closed loop, the
-/// metric is the throughput. At a given rate, the throughput is given, so the metric is p99.
+/// Compares the trials with the profiler with the trials without it, at one load. The metric is
+/// throughput in a closed loop, and p99 at a rate, because the rate determines the throughput.
 fn profiler_costs(
     study: &Study,
     trials: &[TrialFinding],

@@ -19,11 +19,9 @@ struct VariantMeasurement<'a> {
     /// Latencies, merged over all blocks. A variant with searches has one entry for each search,
     /// because searches end at different points.
     latency_ms: Vec<&'a QuantilesRecord>,
-    /// Latency of each block.
     latency_ms_blocks: Vec<&'a QuantilesRecord>,
 }
 
-/// Prefix of the name of a published metric that is a latency.
 const LATENCY: &str = "latency_ms.";
 
 impl VariantMeasurement<'_> {
@@ -153,7 +151,7 @@ fn found<'a>(
     })
 }
 
-/// Returns the measured point of a variant with the highest throughput.
+/// Returns the values of a variant at its point with the highest throughput.
 fn highest<'a>(
     variant: &VariantName,
     points: &'a [PointRecord],

@@ -1,5 +1,5 @@
-//! Judges the requirements of a study. The result has one record for each requirement, in the order
-//! of the study.
+//! Judges the requirements of a study. The result has a record for each requirement of each variant
+//! at each point to which the requirement applies.
 
 mod earlier;
 mod sentences;
@@ -21,7 +21,6 @@ use store::record::{
 };
 use study::settings::{IfInconclusive, Require, Study, Variant, Where};
 
-/// Facts that are needed to judge requirements.
 pub struct RequirementFacts<'a> {
     pub study: &'a Study,
     pub trials: &'a [TrialFinding],
@@ -31,8 +30,8 @@ pub struct RequirementFacts<'a> {
     pub comparisons: &'a [ComparisonRecord],
 }
 
-/// A percentile: its key in records, the function that returns its required limit, its name in
-/// sentences, and the function that returns its value.
+/// A percentile: its key in records, its metric, its name in sentences, and the function that
+/// returns its value.
 type Percentile = (
     &'static str,
     RequiredMetric,
@@ -55,7 +54,6 @@ struct Number {
     decided: Option<(RequirementResult, &'static str)>,
 }
 
-/// One requirement that has not been judged yet.
 struct PendingRequirement<'a> {
     metric: RequiredMetric,
     words: String,
@@ -84,7 +82,6 @@ struct EarlierNumbers {
     are_means: bool,
 }
 
-/// Returns the records of all requirements of the study.
 pub fn requirements(found: &RequirementFacts<'_>) -> Vec<RequirementRecord> {
     let variants = found.study.variants.iter();
     variants.flat_map(|variant| found.records(variant)).collect()
@@ -126,8 +123,8 @@ impl RequirementFacts<'_> {
         }
     }
 
-    /// Returns the points that the answer of the run names. These are the result of each search, or
-    /// the best point of a sweep.
+    /// Returns the points that the answer of the run names: the results of the searches, or the
+    /// best point of a sweep.
     fn answer_points(&self, variant: &Variant) -> Vec<Option<Point>> {
         let of = self.searches.iter().filter(|s| s.variant == variant.name);
         let mut named: Vec<Option<Point>> = Vec::new();
@@ -388,8 +385,7 @@ fn ratio(comparison: &ComparisonRecord) -> Number {
     }
 }
 
-/// Converts a ratio contender ÷ baseline so that a higher ratio is better. For latency, this is the
-/// inverse.
+/// Converts a ratio contender ÷ baseline so that a higher ratio is better.
 fn how_good(ratio: f64, ci95: Option<[f64; 2]>, is_latency: bool) -> Number {
     let (value, ci95) = if is_latency {
         (1.0 / ratio, ci95.map(|[low, high]| [1.0 / high, 1.0 / low]))

@@ -22,7 +22,7 @@ struct ScaleFacts<'a> {
     trials: &'a [TrialFinding],
     points: &'a [PointRecord],
     searches: &'a [SearchRecord],
-    /// Planned number of blocks.
+    /// Number of blocks that [`blocks_of`] returns.
     blocks: usize,
 }
 
@@ -127,7 +127,6 @@ impl<'a> ScaleFacts<'a> {
         arms.into_values().collect()
     }
 
-    /// Returns the placement rule for the nodes of an arm.
     fn topology(&self, arm: &Arm) -> Option<Placing> {
         let of = &arm.points.first()?.variant;
         let variant = self.study.variants.iter().find(|one| one.name == *of)?;
@@ -368,7 +367,7 @@ mod tests {
                     measured: Vec::new(),
                 });
             }
-            // The run was interrupted in the second block. After that, all data was loaded again.
+            // In the first two blocks, the trials with an odd index ran on older data.
             trial.generation = Some(if trial.block > 1 || trial.index % 2 == 0 {
                 2
             } else {

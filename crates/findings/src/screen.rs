@@ -178,8 +178,8 @@ mod tests {
     }
 
     /// Returns the trials of a run in which the third setting costs a tenth of the throughput and
-    /// the second adds 4 %. The noise is the same in every call. The runs named in `without` are
-    /// missing.
+    /// the second adds 4 %. The noise is the same in every call. The trials of the variants named
+    /// in `without` are invalid.
     fn trials(study: &Study, without: &[&str]) -> Vec<TrialFinding> {
         let mut trials = test_runs::trials(study, |trial| {
             let is_high = |at: usize| trial.variant.cell.get(at) == Some(&1);

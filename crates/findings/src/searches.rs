@@ -113,7 +113,8 @@ fn percentile(procedure: &Procedure) -> Percentile {
 }
 
 /// Returns the trials that do not count for the result of their search, if the search has a result.
-/// In these trials, the load was too high, or the search got no answer and tried again.
+/// In these trials, the load was too high, a disturbance may explain the result, or the search got
+/// no answer.
 pub fn beyond(searches: &[SearchRecord]) -> BTreeSet<usize> {
     let is_answer = |one: &&SearchRecord| {
         matches!(

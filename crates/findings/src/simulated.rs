@@ -1,9 +1,8 @@
-//! Simulates studies with a known truth, to measure how often the answer is wrong. The trials have
-//! the order of a plan for a real run.
+//! Simulates studies with a known truth, to measure how often the answer is wrong.
 //!
 //! Trials are simulated in the order in which they would run. So drift, the position in a block and
-//! the noise of blocks affect variants as in a real run. The long version of each simulation is an
-//! ignored test, which `cargo xtask audit` runs.
+//! the noise of blocks affect variants as in a real run. Long versions of some simulations are
+//! ignored tests, which `cargo xtask audit` runs.
 
 use crate::combine;
 use analysis::DIFFERENCE_LEVEL;
@@ -32,7 +31,7 @@ struct World {
     block: f64,
     /// Gain of each trial over the previous trial of the run.
     drift: f64,
-    /// Loss of the first trial in each block.
+    /// Loss of the first trial at each point of a block.
     first: f64,
     /// Gain of the last variant over the other variants.
     effect: f64,
@@ -48,7 +47,6 @@ fn study(blocks: usize, rest: &str) -> Study {
 
 const ONE_POINT: &str = "procedure: {fixed: {threads: 8}}\n";
 
-/// Simulates one run of the study.
 fn run(study: &Study, seed: u64, world: World) -> FindingsRecord {
     let mut study = study.clone();
     study.seed = seed;

@@ -12,8 +12,7 @@ use store::record::{
 };
 use store::{Run, Trial};
 
-/// Largest probability of the matches by chance, over all series of events of a trial together. All
-/// other findings use the same significance level.
+/// Largest probability of the matches by chance, over all series of events of a trial together.
 const CHANCE_MAX: f64 = 0.05;
 
 /// Name of the probe that reads the collector's log.
@@ -49,14 +48,12 @@ pub fn explain(found: &mut FindingsRecord, path: &Path) -> Result<()> {
 /// Kind, place and name of a series of events.
 type SeriesName = (TailEventKind, String, String);
 
-/// Events that cassay observed in a trial.
 #[derive(Debug, Default)]
 struct ObservedEvents {
     series: BTreeMap<SeriesName, Vec<Period>>,
     unobserved: Vec<TailEventKind>,
 }
 
-/// Returns the events of a trial.
 fn series_of(trial: &Trial, finding: &TrialFinding) -> Result<ObservedEvents> {
     let mut observed = ObservedEvents::default();
     if trial.probes()?.iter().any(|probe| probe == LOG) {
@@ -71,7 +68,7 @@ fn series_of(trial: &Trial, finding: &TrialFinding) -> Result<ObservedEvents> {
 }
 
 impl ObservedEvents {
-    /// Adds a pause. The time of its sample is its end.
+    /// Adds a pause. The time of the sample is the end of the pause.
     fn add_sample(&mut self, sample: &SampleRecord) {
         let kind = if sample.name.starts_with("gc.pause.") {
             TailEventKind::Collection

@@ -5,15 +5,10 @@ use measure::Known;
 use store::record::{TrialFinding, Verdict};
 use study::settings::{Study, Variant};
 
-/// A trial of an artificial run.
 pub struct FixtureTrial<'a> {
-    /// Variant of the trial.
     pub variant: &'a Variant,
-    /// Point of the trial.
     pub point: Point,
-    /// Block of the trial.
     pub block: usize,
-    /// Number of the trial.
     pub index: usize,
 }
 

@@ -182,8 +182,8 @@ fn one_block_is_never_conclusive_nor_an_invalid_trial_compared() {
     );
 }
 
-/// Only two of five blocks were usable, and `b` ran first in both. An earlier version reported `b`
-/// as ten times faster, although the variants were equal, and other programs used the machine.
+/// Only two of five blocks are usable. For such a run, an earlier version reported `b` as ten times
+/// faster, although the variants were equal, and other programs used the machine.
 #[test]
 fn two_blocks_of_five_decide_nothing() {
     let trials = (0..5).flat_map(|block| {

@@ -11,11 +11,9 @@ use study::settings::Settings;
 /// judgement of the trial.
 type Excuse = (&'static str, &'static str, fn(String) -> TrialJudgement);
 
-/// Rules whose failure shows nothing about the target, each with the meaning of its failure. The
-/// list has three kinds of failures. The client was at its limit or its numbers contradict each
-/// other, other programs interfered, or the client itself was late. If the limit of operations in
-/// flight held operations back, rule V1 only warns, because the target was slow. The order is
-/// important, because a client at its limit also stalls and is late.
+/// Rules whose failure shows nothing about the target. If the limit of operations in flight held
+/// operations back, rule V1 only warns, because the target was slow. The order is important,
+/// because a client at its limit also stalls and is late.
 const NOT_OF_TARGET: [Excuse; 7] = [
     ("V3", "the client was at its limit", TrialJudgement::Client),
     (

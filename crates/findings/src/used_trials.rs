@@ -4,9 +4,9 @@ use analysis::procedure::Role;
 use analysis::rules::Verdict;
 use store::record::TrialFinding;
 
-/// Returns one trial for each variant, point and block. This is the first usable trial, or the
-/// first trial if none is usable. A trial that confirms a point or repeats an invalid trial does
-/// not count as another block. For an endurance study, this is the long trial, if it is usable.
+/// Returns one trial for each variant, point and block: the first usable trial, or the first trial
+/// if none is usable. A trial that confirms a point or repeats an invalid trial does not count as
+/// another block. In an endurance study, a usable long trial takes precedence.
 pub fn once_each(trials: &[TrialFinding]) -> Vec<TrialFinding> {
     let mut once: Vec<TrialFinding> = Vec::with_capacity(trials.len());
     for trial in trials {

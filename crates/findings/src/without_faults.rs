@@ -138,7 +138,6 @@ fn stretches<'a>(
     Ok(all)
 }
 
-/// Comparison of one period by one metric.
 struct StretchComparison {
     metric: &'static str,
     comparison: Comparison,

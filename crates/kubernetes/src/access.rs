@@ -49,7 +49,6 @@ struct Rule {
 }
 
 impl Rule {
-    /// Creates a rule for a resource in a namespace.
     const fn on(
         group: &'static str,
         resource: &'static str,
@@ -81,7 +80,6 @@ const POD: Rule = Rule::on("", "pods", &["get"]);
 /// on also requires the permission `create`.
 const EXEC: Rule = Rule::on("", "pods/exec", &["get", "create"]);
 
-/// Rule that is needed to find the endpoints of a service.
 const SERVICE: Rule = Rule::on("discovery.k8s.io", "endpointslices", &["list"]);
 
 const SERVICES: Rule = Rule::on("", "services", &["list"]);
@@ -246,7 +244,7 @@ pub fn missing(kubectl: &Kubectl, purposes: &[Purpose]) -> Result<Vec<MissingVer
 }
 
 impl Rule {
-    /// Returns the rule as arguments of `kubectl auth can-i`.
+    /// Returns the resource with its API group, such as `jobs.batch`.
     fn words(&self) -> String {
         if self.group.is_empty() {
             self.resource.to_owned()

@@ -14,17 +14,18 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use target_spec::{CQL_PORT, KubernetesOwner, Secret};
 
-/// Kind and API group of cass-operator's objects. The next constant is the kind and group of
-/// k8ssandra-operator's objects.
+/// Kind and API group of cass-operator's objects.
 const DATACENTERS: &str = "cassandradatacenters.cassandra.datastax.com";
+/// Kind and API group of k8ssandra-operator's objects.
 const K8SSANDRA: &str = "k8ssandraclusters.k8ssandra.io";
 
 /// Label by which k8ssandra-operator marks the objects of a cluster.
 const OF_K8SSANDRA: &str = "k8ssandra.io/cluster-name";
 
 /// Names of metrics ports in services. The first name is that of the newer agent in cass-operator's
-/// images. The next constant has the names of the port of the management API.
+/// images.
 const METRICS: [&str; 2] = ["metrics", "prometheus"];
+/// Names of the port of the management API in services.
 const MANAGEMENT: [&str; 2] = ["mgmt-api-http", "mgmt-api"];
 
 /// A cluster, as described in Kubernetes.

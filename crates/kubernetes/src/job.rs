@@ -25,15 +25,14 @@ pub const CONTAINER: &str = "client";
 /// Folder of the program in the container. The folder is in memory or on the pod's disk.
 pub const FOLDER: &str = "/cassay";
 
-/// Label with the name of the application. The next constant is the label with the name of the set.
-/// All objects that cassay creates have these two labels.
+/// Label with the name of the application. All objects that cassay creates have this label.
 const NAME_LABEL: &str = "app.kubernetes.io/name";
+/// Label with the name of the set to which an object belongs.
 pub(crate) const SET_LABEL: &str = "cassay/set";
 
 /// Command of the container of a node. The pod runs until the command ends.
 pub(crate) const STAY: &str = "trap 'exit 0' TERM INT; while :; do sleep 1; done";
 
-/// Script of the container of a client.
 const WAIT: &str = include_str!("wait.sh");
 
 /// Time for which a container waits for its agent, in seconds. The limit is short, because cassay
@@ -41,8 +40,9 @@ const WAIT: &str = include_str!("wait.sh");
 const WAIT_S: u64 = 40;
 
 /// Lifetime of a Job whose clients are not all connected, counted from the last extension, in
-/// seconds. The next constant is the interval between two extensions.
+/// seconds.
 pub(crate) const DEADLINE_S: u64 = 50;
+/// Interval between two extensions of the deadline.
 const PUT_OFF_EVERY: Duration = Duration::from_secs(15);
 
 /// Time for which a finished Job can still be read, in seconds.
@@ -143,8 +143,8 @@ impl ClientJob {
     /// Waits until one more pod of the Job runs.
     ///
     /// # Errors
-    /// A pod will never run, or the pods take too long. These errors contain the reason. The user
-    /// pressed Ctrl-C.
+    /// A pod will never run, the pods take too long, or the user pressed Ctrl-C. The error contains
+    /// the reason.
     pub fn next_ready(&mut self, say: &mut dyn FnMut(&str)) -> Result<ReadyPod> {
         let taken = &self.taken;
         let (index, pod) = self.pods.until_told(
@@ -247,7 +247,7 @@ pub(crate) fn cpus(milli: u32) -> String {
     }
 }
 
-/// Returns a unique name, such as `cassay-clients-` with a number.
+/// Returns a unique name that begins with `cassay-`, `of` and `-`.
 pub(crate) fn new_name(of: &str) -> String {
     let number = clock::unix_ns() ^ u64::from(Identity::own().pid).rotate_left(40);
     format!("cassay-{of}-{number:016x}")
@@ -296,7 +296,6 @@ pub(crate) fn on_machines(pod: &mut Value, machine_type: Option<&str>) {
     }
 }
 
-/// Returns the security context of the containers.
 pub(crate) fn security() -> Value {
     json!({
         "allowPrivilegeEscalation": false,

@@ -17,12 +17,13 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// File within a pod that contains the name of the pod's namespace.
 const POD_NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
-/// The program `kubectl`, with the context and the namespace of its commands. A context of `None`
-/// means the current context. A namespace of `None` means the namespace of the context.
+/// The program `kubectl`, with the context and the namespace of its commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kubectl {
     program: PathBuf,
+    /// `None` means the current context.
     context: Option<String>,
+    /// `None` means the namespace of the context.
     namespace: Option<String>,
 }
 
@@ -211,7 +212,6 @@ impl Kubectl {
         command
     }
 
-    /// Returns the options for the context and the namespace.
     fn place(&self) -> impl Iterator<Item = &str> {
         let context = self.context.iter().flat_map(|name| ["--context", name]);
         context.chain(self.namespace.iter().flat_map(|name| ["--namespace", name]))
@@ -224,7 +224,7 @@ impl Kubectl {
         [program].into_iter().chain(rest).collect()
     }
 
-    /// Runs a command and returns its output.
+    /// Runs a command with `object` as its input, if any, and returns the output.
     pub(crate) fn ask(&self, arguments: &[&str], object: Option<&Value>) -> Result<String> {
         let mut command = self.command();
         command.args(arguments);
@@ -282,7 +282,6 @@ fn explained(why: &str, arguments: &[&str]) -> String {
     format!("kubectl: {why}{hint}")
 }
 
-/// Remedy for a missing `kubectl`.
 const INSTALL_HINT: &str = "hint: cassay reaches Kubernetes with kubectl; install a kubectl whose \
                             version is close to that of the cluster";
 

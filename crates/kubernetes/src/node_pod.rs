@@ -160,9 +160,9 @@ impl NodePod {
         Ok(["cordon", "uncordon"].map(|what| self.kubectl.program_words(&[what, &node])))
     }
 
-    /// Blocks all traffic to and from the pod by a network policy, until the returned value is
-    /// dropped. New connections are always blocked. Existing connections continue if the network
-    /// plugin permits this, as most plugins do.
+    /// Blocks new connections to and from the pod by a network policy, until the returned value is
+    /// dropped. Existing connections continue if the network plugin permits this, as most plugins
+    /// do.
     ///
     /// # Errors
     /// The pod does not belong to a StatefulSet, so it has no label that selects only this pod. The

@@ -40,8 +40,8 @@ impl PodSet {
     /// Creates `count` pods, and waits until they run.
     ///
     /// # Errors
-    /// The cluster cannot be reached, or refuses an object. A pod does not run; the error contains
-    /// the reason. The user pressed Ctrl-C.
+    /// The cluster cannot be reached, the cluster refuses an object, a pod does not run, or the
+    /// user pressed Ctrl-C. The error contains the reason.
     pub fn make(wanted: &NodePods, count: usize, say: &mut dyn FnMut(&str)) -> Result<PodSet> {
         let kubectl = Kubectl::new(wanted.context.as_deref(), wanted.namespace.as_deref())?;
         let name = job::new_name("nodes");

@@ -80,7 +80,6 @@ impl Operator {
     }
 }
 
-/// Returns the task with which cass-operator restarts a data center.
 fn task(name: &str, datacenter: &str, namespace: &str) -> Value {
     json!({
         "apiVersion": "control.k8ssandra.io/v1alpha1",

@@ -191,8 +191,8 @@ impl Shared {
     /// is impossible.
     ///
     /// # Errors
-    /// Those of `found`. After `deadline`, the error that `late` returns for the last state. The
-    /// user pressed Ctrl-C.
+    /// `found` returns an error, the user pressed Ctrl-C, or `deadline` passes. In the last case,
+    /// the error is that of `late` for the last state.
     fn until<T>(
         &self,
         deadline: Deadline,

@@ -15,7 +15,6 @@ use std::time::Duration;
 /// Script of the pod's container.
 const SCRIPT: &str = include_str!("inside.sh");
 
-/// Name of the container.
 const CONTAINER: &str = "run";
 
 /// Folder of the container that contains the program.
@@ -33,7 +32,7 @@ const AGAIN_AFTER: Duration = Duration::from_secs(2);
 /// Maximum size of a ConfigMap's content, in bytes.
 const FILES_BYTES_MAX: usize = 1 << 20;
 
-/// A run within the cluster, and its pod.
+/// Description of a run within the cluster, and of its pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InsideRun {
     /// Files of the study, by name. The study itself is `study.yaml`.
@@ -73,8 +72,8 @@ impl InsideRun {
     /// Creates the objects, and waits until the pod runs. The pod then waits for the program.
     ///
     /// # Errors
-    /// The cluster cannot be reached, or refuses an object. The pod does not run; the error
-    /// contains the reason. The user pressed Ctrl-C.
+    /// The cluster cannot be reached, the cluster refuses an object, the pod does not run, or the
+    /// user pressed Ctrl-C. The error contains the reason.
     pub fn begin(&self, kubectl: &Kubectl, say: &mut dyn FnMut(&str)) -> Result<BegunRun> {
         let bytes: usize = self.files.values().map(String::len).sum();
         ensure!(
@@ -318,7 +317,7 @@ struct NewLines<R> {
     output: R,
     /// Number of lines that earlier connections have read.
     seen: usize,
-    /// Number of whole lines that this connection has read.
+    /// Number of complete lines that this connection has read.
     number: usize,
 }
 

@@ -64,7 +64,6 @@ pub enum Verdict {
 /// Answers the requests of one event loop.
 #[derive(Debug)]
 pub struct Engine {
-    /// Counters of this event loop.
     pub counts: NullCounts,
     pub(super) shared: Arc<Shared>,
     pub(super) reads: Reads,
@@ -114,7 +113,7 @@ impl Engine {
         }
     }
 
-    /// Appends the answer to the request with the header `header` and the body `body` to `out`.
+    /// Appends the answer to a request to `out`.
     #[inline]
     pub fn answer(
         &mut self,
@@ -162,7 +161,6 @@ impl Engine {
         true
     }
 
-    /// Answers any request by the slow path.
     fn answer_any(
         &mut self,
         peer: &mut Peer,

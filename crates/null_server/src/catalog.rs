@@ -25,14 +25,12 @@ const TABLES_MAX: usize = 10_000;
 /// State shared by all event loops of a server.
 #[derive(Debug)]
 pub struct Shared {
-    /// Address on which the server listens.
     pub address: SocketAddr,
     catalog: Mutex<Catalog>,
     changes: AtomicU64,
 }
 
 impl Shared {
-    /// Returns the state of a server that listens at `address`, with an empty catalog.
     pub fn new(address: SocketAddr) -> Shared {
         Shared {
             address,
@@ -86,20 +84,16 @@ pub struct Catalog {
 pub struct Text {
     /// Name of the keyspace. It is empty if no keyspace was in use.
     pub keyspace: String,
-    /// Text of the statement.
     pub cql: String,
 }
 
-/// A keyspace.
 #[derive(Debug)]
 pub struct Keyspace {
-    /// Name of the keyspace.
     pub name: String,
     /// Replication map as the client wrote it, as pairs of a key and a value.
     pub replication: Vec<(String, String)>,
     /// True if writes go to the commit log.
     pub durable_writes: bool,
-    /// Tables of the keyspace, by name.
     pub tables: BTreeMap<String, Table>,
 }
 
@@ -117,30 +111,22 @@ impl Keyspace {
     }
 }
 
-/// A table.
 #[derive(Debug)]
 pub struct Table {
-    /// Name of the table's keyspace.
     pub keyspace: String,
-    /// Name of the table.
     pub name: String,
-    /// Id of the table.
     pub id: [u8; 16],
     /// Columns in the order of `SELECT *`: partition key, clustering columns, static columns, and
     /// then the other columns by name.
     pub columns: Vec<Column>,
 }
 
-/// A column of a table.
 #[derive(Debug)]
 pub struct Column {
-    /// Name of the column.
     pub name: String,
     /// Type of the column, as written in the statement.
     pub type_text: String,
-    /// Type of the column.
     pub typ: CqlType,
-    /// Role of the column in the primary key.
     pub kind: ColumnKind,
     /// Position of a key column among the columns of its kind, counted from 0. It is -1 for other
     /// columns.
@@ -165,14 +151,11 @@ pub enum ColumnKind {
 /// Reason why a server refuses a schema change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The object already exists.
     Exists {
-        /// Name of the keyspace.
         keyspace: String,
         /// Name of the table. It is empty if the keyspace itself exists.
         table: String,
     },
-    /// The change is impossible for this reason.
     Invalid(String),
 }
 
@@ -189,7 +172,6 @@ impl Catalog {
         self.keyspaces.get(keyspace)?.tables.get(&name.table)
     }
 
-    /// Returns the number of schema changes.
     pub fn changes(&self) -> u64 {
         self.changes
     }

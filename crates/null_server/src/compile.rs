@@ -10,7 +10,6 @@ use cql::{Compression, CqlType, Value, reply};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use target_spec::Reads;
 
-/// A compiled statement.
 #[derive(Debug)]
 pub struct CompiledStatement {
     /// Answer to PREPARE.

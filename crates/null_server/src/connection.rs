@@ -32,7 +32,6 @@ pub struct Connection {
     pub socket: OwnedFd,
     /// Id with which the server finds the connection of a waiting answer.
     pub id: ConnectionId,
-    /// State of the engine for this connection.
     pub peer: Peer,
     /// Buffer for received bytes. The requests in `input[..filled]` have not been answered yet.
     /// These bytes begin with a header.
@@ -41,9 +40,7 @@ pub struct Connection {
     pub filled: usize,
     /// Buffer for answers. `output[sent..releasable]` may be sent, and the rest must wait.
     pub output: Vec<u8>,
-    /// Number of bytes of `output` that have been sent.
     pub sent: usize,
-    /// Number of bytes of `output` that may be sent.
     pub releasable: usize,
     /// Number of answers of this connection in the heap.
     pub held_answers: usize,

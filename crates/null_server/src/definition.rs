@@ -5,12 +5,9 @@ use super::tokens::{Token, TokenReader, split_at_commas};
 use super::types::column_type;
 use cql::CqlType;
 
-/// A CREATE KEYSPACE statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateKeyspace {
-    /// Name of the keyspace.
     pub keyspace: String,
-    /// True if the keyspace may already exist.
     pub if_not_exists: bool,
     /// Replication map as the client wrote it, as pairs of a key and a value.
     pub replication: Vec<(String, String)>,
@@ -18,12 +15,9 @@ pub struct CreateKeyspace {
     pub durable_writes: bool,
 }
 
-/// A CREATE TABLE statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateTable {
-    /// Name of the table.
     pub table: TableName,
-    /// True if the table may already exist.
     pub if_not_exists: bool,
     /// Columns of the table, in the order of the statement.
     pub columns: Vec<ColumnDefinition>,
@@ -35,10 +29,8 @@ pub struct CreateTable {
     pub descending: Vec<String>,
 }
 
-/// A column in a CREATE TABLE statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnDefinition {
-    /// Name of the column.
     pub name: String,
     /// Type of the column, as written in the statement.
     pub type_text: String,

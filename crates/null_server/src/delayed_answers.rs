@@ -1,9 +1,9 @@
 //! Delays answers until they are due, and so produces the latencies and stalls of a null server.
 //!
-//! If all answers have the same latency, they leave in the order of their requests, and wait in the
-//! output buffer of their connection. With individual latencies, answers overtake each other and
-//! wait in a binary heap. The capacity of the server applies first: the latency of an answer begins
-//! when the server has processed the request.
+//! If all answers have the same latency, they are sent in the order of their requests, and wait in
+//! the output buffer of their connection. With individual latencies, answers overtake each other
+//! and wait in a binary heap. The capacity of the server applies first: the latency of an answer
+//! begins when the server has processed the request.
 
 use super::answer_time::{Sampler, Serving, Stalls};
 use super::connection::Connection;
@@ -14,7 +14,7 @@ use target_spec::{Latency, NullSpec};
 pub enum Queue {
     /// No answer waits.
     AtOnce,
-    /// All answers have the same latency, so they leave in the order in which they were added.
+    /// All answers have the same latency, so they are sent in the order in which they were added.
     InOrder {
         latency_ns: u64,
         stalls: Option<Stalls>,
@@ -31,7 +31,7 @@ pub enum Queue {
     },
 }
 
-/// Answers that wait in the output of a connection. The next `bytes` bytes may leave at `due_ns`.
+/// Answers that wait in the output of a connection. The next `bytes` bytes may be sent at `due_ns`.
 pub struct Batch {
     due_ns: u64,
     connection: ConnectionId,

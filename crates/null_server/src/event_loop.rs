@@ -3,10 +3,10 @@
 //!
 //! Each loop has a thread with a separate epoll instance, connections and counters, so that
 //! requests share no data. A wake-up serves each ready connection with one `recv` and, if answers
-//! may leave at once, one `send`. The first loop also accepts connections and distributes them in
+//! may be sent at once, one `send`. The first loop also accepts connections and distributes them in
 //! turn.
 //!
-//! With a latency or a stall, answers wait. With a fixed latency, answers leave in the order of
+//! With a latency or a stall, answers wait. With a fixed latency, answers are sent in the order of
 //! their requests, so they wait in the output buffer. If answers can overtake each other, they wait
 //! in a binary heap. The kernel's timer wakes the loop at the requested nanosecond (timer slack 1
 //! ns), so only the wake-up of the thread adds delay.
@@ -35,11 +35,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Maximum size of a frame, in bytes. It is Cassandra's default
 /// (`native_transport_max_frame_size`).
 const FRAME_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Maximum number of events per wake-up.
 const EVENTS_MAX: usize = 256;
-/// Identifier of the events of the listener. [`WAKE`] is the identifier of wake-ups. The identifier
-/// of a connection's events is its slot number.
+/// Identifier of the events of the listener. The identifier of a connection's events is its slot
+/// number.
 const LISTENER: u64 = u64::MAX;
+/// Identifier of wake-ups by other threads.
 const WAKE: u64 = u64::MAX - 1;
 
 /// Handle through which other threads reach an event loop.
@@ -47,11 +47,9 @@ const WAKE: u64 = u64::MAX - 1;
 pub struct EventLoopHandle {
     /// An eventfd that the loop watches, with which other threads wake it up.
     pub wake: OwnedFd,
-    /// True if the loop must end.
     pub stop: AtomicBool,
     /// Connections that were assigned to the loop, but that the loop has not taken over yet.
     pub accepted: Mutex<Vec<OwnedFd>>,
-    /// Counters of the loop.
     pub counts: PublishedCounts,
 }
 
@@ -66,7 +64,6 @@ impl EventLoopHandle {
         }))
     }
 
-    /// Wakes the loop.
     pub fn knock(&self) {
         // A full counter (EAGAIN) means that the loop is about to wake up anyway.
         let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
@@ -110,7 +107,6 @@ impl Acceptor {
     }
 }
 
-/// An event loop and its state.
 pub struct EventLoop {
     /// Handle with which other threads control this loop.
     pub door: Arc<EventLoopHandle>,
@@ -237,7 +233,7 @@ impl EventLoop {
         }
     }
 
-    /// Receives on one connection, answers the requests, and sends the answers that may leave.
+    /// Receives on one connection, answers the requests, and sends the answers that are due.
     fn serve(&mut self, slot: usize, flags: EventFlags) {
         let Some(connection) = self.connections.get_mut(slot).and_then(Option::as_mut) else {
             return;
@@ -256,7 +252,7 @@ impl EventLoop {
                     // receiver no longer exists.
                     let _ = to.try_send(Arrival { at_ns, executes });
                 }
-                // The loop publishes the counters before the answers leave, so that the counters
+                // The loop publishes the counters before it sends the answers, so that the counters
                 // include every answered request.
                 self.door.counts.publish(&self.engine.counts);
             }

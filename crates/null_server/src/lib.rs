@@ -1,12 +1,13 @@
-//! The only crate that knows how to answer CQL at once without storing anything: the null target.
+//! The only crate that implements the null target: a server that answers CQL at once without
+//! storing any data.
 //!
 //! The purpose of the null target is to measure the client. The whole cost of a run against this
 //! target is the cost of the client. The target supports protocol version 4. It listens on loopback
 //! unless the caller names another address. It stores the keyspaces and tables that clients create
 //! (so that drivers find their metadata), and prepares any statement. It acknowledges every write
 //! and batch, reports every condition as applied, and answers every read with a fixed result. It
-//! can add a known latency, stall periodically, and refuse an exact share of the operations. So the
-//! measurement itself can be tested against known values.
+//! can add a known latency, limit its capacity, stall periodically, and refuse an exact share of
+//! the operations. So the measurement itself can be tested against known values.
 //!
 //! Invariants: an EXECUTE without latency does not cause an allocation or a separate system call
 //! (one `recv` and one `send` serve a batch of requests). Bytes that are not CQL close only the

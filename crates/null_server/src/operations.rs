@@ -3,7 +3,7 @@
 //!
 //! The engine stores the effect of a prepared statement under the id of the statement. It stores
 //! the effect of an unprepared text under a hash of the text, so it does not parse a repeated text
-//! again. So the null target does not slow down unprepared workloads more than other servers do.
+//! again.
 
 use super::answer_request::{Engine, Peer};
 use super::catalog::{ID_BYTES, Refusal, Text, text_id};
@@ -21,7 +21,6 @@ use std::sync::Arc;
 /// This happens if a client writes values into its texts, because every text is then new.
 const TEXTS_MAX: usize = 4096;
 
-/// Key of a stored effect.
 #[derive(Clone, Copy)]
 enum EffectKey {
     Prepared([u8; ID_BYTES]),

@@ -10,7 +10,6 @@ use super::statement::Select;
 use cql::Compression;
 use cql::frame::HEADER_BYTES;
 
-/// Effect of executing a statement.
 #[derive(Clone, Debug)]
 pub enum Effect {
     /// Acknowledges a write to the table that this mark identifies.
@@ -40,7 +39,7 @@ pub struct Ready {
 }
 
 impl Ready {
-    /// Creates an answer from whole frames. The frames are with and without metadata, each
+    /// Creates an answer from complete frames. The frames are with and without metadata, each
     /// uncompressed, compressed by LZ4, and compressed by Snappy.
     pub fn new(forms: [[Box<[u8]>; 3]; 2]) -> Ready {
         Ready { forms }
@@ -89,7 +88,6 @@ struct PreparedSlot {
 const PLACES_COUNT: usize = 64;
 
 impl PreparedTable {
-    /// Returns an empty table.
     pub fn new() -> PreparedTable {
         PreparedTable {
             places: empty(PLACES_COUNT),
@@ -97,12 +95,10 @@ impl PreparedTable {
         }
     }
 
-    /// Returns the number of stored statements.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Removes all statements.
     pub fn clear(&mut self) {
         *self = PreparedTable::new();
     }

@@ -105,8 +105,8 @@ impl NullServer {
         self.started_ns
     }
 
-    /// Returns the counters of the server. A request is counted before its answer leaves. So when a
-    /// client has received all its answers, the counters include all its requests.
+    /// Returns the counters of the server. A request is counted before its answer is sent. So when
+    /// a client has received all its answers, the counters include all its requests.
     pub fn counts(&self) -> NullCounts {
         let mut sum = NullCounts::default();
         for handle in &self.loops {

@@ -21,31 +21,20 @@ pub struct TableName {
     pub table: String,
 }
 
-/// A parsed statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
-    /// A SELECT.
     Select(Select),
     /// An INSERT, UPDATE or DELETE.
     Write(Write),
-    /// `USE keyspace`.
     Use(String),
-    /// `CREATE KEYSPACE`.
     CreateKeyspace(CreateKeyspace),
-    /// `CREATE TABLE`.
     CreateTable(CreateTable),
-    /// `DROP KEYSPACE`.
     DropKeyspace {
-        /// Name of the keyspace.
         keyspace: String,
-        /// True if the statement has IF EXISTS, so that the object may be missing.
         if_exists: bool,
     },
-    /// `DROP TABLE`.
     DropTable {
-        /// Name of the table.
         table: TableName,
-        /// True if the statement has IF EXISTS, so that the object may be missing.
         if_exists: bool,
     },
     /// Another statement that the server only acknowledges: ALTER, CREATE INDEX, CREATE TYPE, DROP
@@ -53,21 +42,17 @@ pub enum Statement {
     OtherSchema,
     /// Any other text, such as BEGIN BATCH or a text that is not CQL.
     Other {
-        /// Bind markers of the statement, in order.
         markers: Vec<Marker>,
     },
 }
 
-/// A SELECT.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Select {
-    /// Table that the statement reads.
     pub table: TableName,
     /// Result columns. If the list is empty, the statement selects all columns.
     pub selectors: Vec<Selector>,
     /// Equality conditions of the WHERE clause.
     pub conditions: Vec<Condition>,
-    /// Bind markers of the statement, in order.
     pub markers: Vec<Marker>,
 }
 
@@ -76,14 +61,12 @@ pub struct Select {
 pub struct Selector {
     /// Name of the result column.
     pub name: String,
-    /// Source of the column's value.
     pub of: SelectorOf,
 }
 
 /// Source of a result column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SelectorOf {
-    /// A column.
     Column(String),
     /// The number of rows, from `count(…)`.
     Count,
@@ -94,7 +77,6 @@ pub enum SelectorOf {
 /// An equality condition, which is `column = operand` or `column IN (operands)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
-    /// Column that is compared.
     pub column: String,
     /// Values. The column must equal one of them.
     pub operands: Vec<Operand>,
@@ -103,7 +85,6 @@ pub struct Condition {
 /// A value with which a column is compared.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operand {
-    /// A text literal.
     Text(String),
     /// The value that is bound to the marker with this index.
     Marker(usize),
@@ -114,15 +95,12 @@ pub enum Operand {
 /// An INSERT, UPDATE or DELETE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Write {
-    /// Table that the statement writes.
     pub table: TableName,
     /// True if the statement has an IF clause, so that its answer has rows.
     pub conditional: bool,
-    /// Bind markers of the statement, in order.
     pub markers: Vec<Marker>,
 }
 
-/// A bind marker.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Marker {
     /// Name of the value. It is the name of the marker, or the name of the column if the marker has

@@ -11,7 +11,8 @@ use super::types::parse_type;
 use cql::{CqlType, Value};
 use std::net::SocketAddr;
 
-/// Cassandra release that a null server reports. A local target starts the same release.
+/// Cassandra release that a null server reports. By default, a local target starts the same
+/// release.
 pub const RELEASE_VERSION: &str = "5.0.8";
 /// Name of a null server's cluster. A process that attaches to the null target of another process
 /// recognizes the target by this name.
@@ -128,9 +129,7 @@ const TABLES: &[(&str, &str, &str)] = &[
 /// Result of a read. The columns, and the cells of each row, are in the requested order.
 #[derive(Debug)]
 pub struct SystemRows {
-    /// Names and types of the columns.
     pub columns: Vec<(String, CqlType)>,
-    /// Rows of the result. Each row has one cell for each of `columns`.
     pub rows: Vec<Vec<Value>>,
 }
 
@@ -272,7 +271,6 @@ fn columns_by_name(table: &Table) -> Vec<SystemRow<'_>> {
 }
 
 impl SystemRow<'_> {
-    /// Returns the cell of this row in the column `column`.
     fn cell(&self, shared: &Shared, catalog: &Catalog, column: &str) -> Value {
         match self {
             SystemRow::Node => node_cell(shared.address, catalog, column),

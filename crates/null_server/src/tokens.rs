@@ -11,12 +11,10 @@ const TEXT_BYTES_MAX: usize = 1024 * 1024;
 /// name that the server sends back.
 const NAME_BYTES_MAX: usize = 1024;
 
-/// A token of CQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Token {
     /// A keyword or a name. It is in lower case unless it was quoted in the text.
     Name {
-        /// The name without quotes.
         name: String,
         /// True if the name was quoted, so that it cannot be a keyword.
         quoted: bool,
@@ -144,12 +142,10 @@ pub struct TokenReader<'a> {
 }
 
 impl<'a> TokenReader<'a> {
-    /// Returns a reader at the beginning of `tokens`.
     pub fn new(tokens: &'a [Token]) -> TokenReader<'a> {
         TokenReader { rest: tokens }
     }
 
-    /// Returns the unread tokens.
     pub fn rest(&self) -> &'a [Token] {
         self.rest
     }

@@ -1,4 +1,4 @@
-//! The agent's side of a conversation.
+//! The agent's part of a conversation with the controller.
 
 use crate::call::{FromAgent, Row, ToAgent};
 use crate::{Hello, frame};
@@ -179,9 +179,10 @@ pub fn refuse(writer: &mut impl Write, why: &anyhow::Error) {
     let _ = frame::write(writer, &FromAgent::Refusal(format!("{why:#}")));
 }
 
-/// Answers calls until the controller leaves, has ended, or is silent for longer than `lease`. Each
-/// call has a separate thread, and calls in progress finish before this function returns. The
-/// connection remains open, so that [`Outbox::end`] can report the end of the agent's work.
+/// Answers calls until the controller ends the conversation, has ended, or is silent for longer
+/// than `lease`. Each call has a separate thread, and calls in progress finish before this function
+/// returns. The connection remains open, so that [`Outbox::end`] can report the end of the agent's
+/// work.
 pub fn serve<S: Sync>(
     rows: &[Row<S>],
     state: &S,

@@ -1,4 +1,4 @@
-//! Calls to an agent, in the form that controller and agent share.
+//! Calls to an agent, in the form that the controller and the agent share.
 
 use anyhow::{Context, Result};
 use serde::de::DeserializeOwned;

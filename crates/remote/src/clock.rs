@@ -1,5 +1,5 @@
-//! Offset of another machine's monotonic clock from this machine's, estimated from exchanges over
-//! the link.
+//! Offset of another machine's monotonic clock from the clock of this machine, estimated from
+//! exchanges over the link.
 //!
 //! An exchange has four times: sent (on this machine), read and answered (on the other machine),
 //! and received (on this machine). For any delays in the two directions, the other clock is ahead
@@ -35,7 +35,7 @@ impl<S> Serve<S> for ReadClock {
     }
 }
 
-/// Offset of the other machine's clock from this machine's.
+/// Offset of the other machine's clock from the clock of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offset {
     /// Time by which the other clock is ahead, in nanoseconds.

@@ -11,7 +11,7 @@ const BYTES_MAX: usize = 1 << 20;
 /// Writes one message.
 ///
 /// # Errors
-/// The message is too long, or the other side has ended.
+/// The message is too long, or the receiver has ended.
 pub fn write(to: &mut impl Write, message: &impl Serialize) -> Result<()> {
     send(to, &encode(message)?)
 }
@@ -19,7 +19,7 @@ pub fn write(to: &mut impl Write, message: &impl Serialize) -> Result<()> {
 /// Writes the bytes of one message.
 ///
 /// # Errors
-/// The other side has ended.
+/// The receiver has ended.
 pub(crate) fn send(to: &mut impl Write, bytes: &[u8]) -> Result<()> {
     // The whole message is written at once, so that the receiver is unlikely to get half a message
     // if this process is killed.
@@ -43,7 +43,7 @@ pub(crate) fn encode(message: &impl Serialize) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads one message. Returns `None` if the other side has ended between two messages.
+/// Reads one message. Returns `None` if the sender has ended between two messages.
 ///
 /// # Errors
 /// The stream ends within a message, or contains other data.

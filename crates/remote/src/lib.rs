@@ -1,9 +1,9 @@
-//! The only crate that knows how to reach a machine and talk with it: processes, frames, ssh and
-//! kubectl, leases, clocks.
+//! The only crate that connects to other machines and exchanges messages with agents. It contains
+//! processes, frames, ssh and kubectl, leases, and clocks.
 //!
-//! An *agent* is another process of this program, on a host. [`Link`] is the controller's side of a
-//! conversation with an agent, and [`serve`] is the agent's side. A [`Call`] is the definition of
-//! one request, which both sides share. Invariants: no path, clock or descriptor of the controller
+//! An *agent* is another process of this program, on a host. The controller talks to an agent
+//! through [`Link`], and the agent answers in [`serve`]. A [`Call`] is the definition of one
+//! request, which both processes share. Invariants: no path, clock or descriptor of the controller
 //! has a meaning for the agent. An agent relies only on messages that it receives, so a controller
 //! that is silent for too long counts as ended.
 

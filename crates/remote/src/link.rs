@@ -1,4 +1,4 @@
-//! The controller's side of a conversation with an agent.
+//! The controller's part of a conversation with an agent.
 
 use crate::build_identity::{Hello, build};
 use crate::call::{Call, FromAgent, ToAgent};
@@ -83,7 +83,6 @@ struct Shared {
     news: Condvar,
 }
 
-/// The stream of an agent's messages.
 type Input = Box<dyn Read + Send>;
 
 /// Child process that connects this process to an agent, or that is the agent itself.
@@ -244,16 +243,16 @@ impl Link {
         })
     }
 
-    /// Returns this link with the address at which this machine reached the sshd of the agent's
-    /// machine, or with the address of the agent's pod.
+    /// Returns this link with the address at which cassay reached the sshd of the agent's machine,
+    /// or with the address of the agent's pod.
     pub(crate) fn reached_at(mut self, reached_at: Option<IpAddr>) -> Link {
         self.reached_at = reached_at;
         self
     }
 
-    /// Returns the address at which this machine reached the sshd of the agent's machine, according
-    /// to `SSH_CONNECTION` on that machine. For an agent in a pod, returns the address of the pod.
-    /// Returns `None` for an agent of this machine, or if the address is unknown.
+    /// Returns the address at which cassay reached the sshd of the agent's machine, according to
+    /// `SSH_CONNECTION` on that machine. For an agent in a pod, returns the address of the pod.
+    /// Returns `None` for a local agent, or if the address is unknown.
     pub fn address(&self) -> Option<IpAddr> {
         self.reached_at
     }

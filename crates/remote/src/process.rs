@@ -61,7 +61,7 @@ pub struct ProcessSpace {
     name: String,
     /// Content of `/etc/machine-id`. It is empty if that file does not exist.
     id: String,
-    /// Process id namespace, by the name that the kernel gives it.
+    /// PID namespace, as the link `/proc/self/ns/pid` identifies it.
     pids: String,
 }
 

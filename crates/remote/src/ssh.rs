@@ -39,9 +39,9 @@ use upload::Program;
 const CONNECTING_MAX: usize = 8;
 
 /// Maximum number of attempts for a machine whose sshd closes the connection before the login.
-/// [`FIRST_PAUSE`] is the pause before the second attempt, which doubles before each further
-/// attempt. The pauses take 7 s in total.
 const TRIES_MAX: u32 = 4;
+/// Pause before the second attempt, which doubles before each further attempt. The pauses take 7 s
+/// in total.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 /// Time limit for the first answer of the destination. The limit includes name resolution, key
@@ -200,7 +200,7 @@ struct Connection {
     stage: Stage,
     /// Program to run at the destination. `None` if it is the running program.
     other: Option<Arc<Program>>,
-    /// Address at which this machine reached the sshd of the machine, or address of the pod.
+    /// Address at which cassay reached the sshd of the machine, or address of the pod.
     reached_at: Option<IpAddr>,
 }
 
@@ -408,7 +408,6 @@ fn by_ssh(command: &mut Command, destination: &str) {
     command.args(["-T", "-a", "-x", "--", destination]).arg(command_line());
 }
 
-/// Adds the options of `kubectl`.
 fn by_kubectl(command: &mut Command, pod: &Pod) {
     if let Some(context) = &pod.context {
         command.arg("--context").arg(context);

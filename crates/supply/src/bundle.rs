@@ -29,22 +29,17 @@ use versions::Release;
 /// Name of the first file in a bundle.
 const LIST: &str = "cassay-supply.json";
 
-/// Version of the list's format.
 const FORMAT: u32 = 1;
 
 /// Maximum length of the list in bytes. A list of 100 files has 12 kB.
 const LIST_BYTES_MAX: u64 = 1 << 20;
 
-/// Maximum number of files in a bundle.
 const FILES_MAX: usize = 1000;
 
-/// Maximum size of a file in a bundle, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
-/// Number of bytes that are read and written at a time.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// The list at the beginning of a bundle.
 #[derive(Debug, Serialize, Deserialize)]
 struct List {
     format: u32,
@@ -53,7 +48,6 @@ struct List {
     files: Vec<BundleFile>,
 }
 
-/// A file of a bundle, as the list describes it.
 #[derive(Debug, Serialize, Deserialize)]
 struct BundleFile {
     name: String,
@@ -320,7 +314,6 @@ fn trusted(recipe: &Recipe, list: &List, is_vouched: bool) -> Result<Lock> {
     Ok(lock)
 }
 
-/// Returns the release that the list of a bundle states.
 fn listed_release(list: &List) -> Result<Release> {
     Release::parse(&list.cassandra).map_err(|unknown| anyhow!("{unknown}\nhint: {}", unknown.hint))
 }

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 /// A reason why a file could not be fetched.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The server does not answer.
     #[error(
         "cassay cannot reach {url}: {why}\nhint: check the network. HTTPS_PROXY names a proxy, \
          SSL_CERT_FILE a company's own certificates, CASSAY_MAVEN_REPOSITORY a mirror. Without a \
@@ -14,14 +13,12 @@ pub(crate) enum Failure {
          another machine"
     )]
     Unreachable { url: String, why: String },
-    /// The server or proxy requires credentials.
     #[error(
         "access to {url} is not permitted (HTTP {status})\nhint: if a user is required, write \
          https://USER:PASSWORD@HOST/… in CASSAY_MAVEN_REPOSITORY for the repository, or \
          http://USER:PASSWORD@HOST in HTTPS_PROXY for the proxy"
     )]
     Refused { url: String, status: u16 },
-    /// The file does not exist in the repository.
     #[error(
         "{url} does not exist (HTTP {status})\nhint: check that {repository} is the address of a \
          Maven repository with the content of Maven Central"
@@ -31,16 +28,13 @@ pub(crate) enum Failure {
         status: u16,
         repository: String,
     },
-    /// The server answered with any other error status.
     #[error("{url} answered with HTTP {status}\nhint: try again later, or use a mirror")]
     Status { url: String, status: u16 },
-    /// The server answered with a web page instead of the file.
     #[error(
         "{url} answered with an HTML page instead of a jar\nhint: a proxy or a login page answers \
          instead of the repository: open the address in a browser, or set HTTPS_PROXY"
     )]
     Page { url: String },
-    /// The connection ended, or the server stopped sending data.
     #[error(
         "the download of {url} stopped after {got} of {wanted} bytes: {why}\nhint: run the same \
          command again to continue the download"
@@ -51,7 +45,6 @@ pub(crate) enum Failure {
         wanted: u64,
         why: String,
     },
-    /// The file differs from the lock.
     #[error(
         "{name} from {url} is not the file of supply.lock: its SHA-256 is {got}, but the lock has \
          {expected}\nhint: try another repository; if it still differs, the download is not the \
@@ -63,7 +56,6 @@ pub(crate) enum Failure {
         expected: String,
         got: String,
     },
-    /// The size of the file differs from the size in the lock.
     #[error(
         "{name} from {url} is not the file of supply.lock: it has {got} bytes, but the lock has \
          {expected}\nhint: try another repository; if it still differs, the download is not the \
@@ -75,13 +67,11 @@ pub(crate) enum Failure {
         expected: u64,
         got: u64,
     },
-    /// The file could not be written.
     #[error("cassay cannot write {}: {error}\nhint: {}", path.display(), disk_hint(error))]
     Unwritten {
         path: PathBuf,
         error: std::io::Error,
     },
-    /// The user interrupted the fetch.
     #[error(
         "interrupted: cassay keeps the received part, and the same command continues the download"
     )]

@@ -26,10 +26,8 @@ const AT_ONCE: usize = 4;
 /// user.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Number of bytes of a file that are read at a time.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// State shared by the threads of a fetch.
 struct Shared {
     repository: Repository,
     folder: PathBuf,
@@ -237,7 +235,6 @@ impl Shared {
         })
     }
 
-    /// Discards the received data of a file.
     fn discard(&self, file: &PinnedFile, part: &Path) -> Result<(), Failure> {
         let Ok(meta) = part.metadata() else {
             return Ok(());

@@ -155,8 +155,8 @@ fn find_major(
             others.push(format!("{} is Java {version}", home.display()));
             continue;
         }
-        // The Java itself is asked, because the version that its folder states may be wrong, or the
-        // Java may not run on this machine.
+        // This runs the Java, because the version that its folder states may be wrong, or the Java
+        // may not run on this machine.
         match version_of(&program) {
             Ok(said) if java_major(&said.version) == Some(wanted) => {
                 return Some(taken(program, said, &home.display().to_string(), others));

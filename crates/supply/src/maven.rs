@@ -113,7 +113,7 @@ struct Lines(Vec<u8>);
 
 impl Lines {
     /// Passes each complete line to `take`. An incomplete line that is longer than any line of
-    /// Maven is truncated.
+    /// Maven is passed in parts.
     fn push(&mut self, piece: &[u8], mut take: impl FnMut(&str)) {
         for part in piece.split_inclusive(|byte| *byte == b'\n') {
             self.0.extend_from_slice(part);

@@ -185,9 +185,9 @@ fn message(error: &ureq::Error) -> String {
     }
 }
 
-/// Returns the trusted certificates. These are the certificates of the system, or those of
-/// `SSL_CERT_FILE` and `SSL_CERT_DIR`. If the system has no certificates, they are those that
-/// browsers trust, which are part of the program.
+/// Returns the trusted certificates: those of `SSL_CERT_FILE` and `SSL_CERT_DIR`, or those of the
+/// system. If the system has no certificates, the function uses Mozilla's certificates, which are
+/// embedded in the program.
 fn tls() -> Result<TlsConfig> {
     let found = load_native_certs();
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());

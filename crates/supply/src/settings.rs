@@ -56,8 +56,7 @@ impl Settings {
             all.local = all.local.or(found.map(PathBuf::from));
         }
         for file in files {
-            // A missing file is not an error, because most machines have at most one of the two
-            // files.
+            // A missing file is not an error, because most machines lack some of these files.
             let Ok(text) = foreign::text(FileKind::Supply, &file) else {
                 continue;
             };
@@ -103,7 +102,8 @@ impl Settings {
     }
 }
 
-/// Returns the first child element with a name, in any namespace. Returns `None` if there is none.
+/// Returns the first child element with a name, in any namespace. Returns `None` if no child
+/// element has this name.
 fn child<'a>(of: Node<'a, 'a>, name: &str) -> Option<Node<'a, 'a>> {
     of.children().find(|node| node.tag_name().name() == name)
 }

@@ -41,9 +41,7 @@ pub(crate) fn pinned(name: &str, text: &str) -> PinnedFile {
     }
 }
 
-/// A running repository.
 pub(crate) struct RunningRepository {
-    /// Address of the repository.
     pub address: String,
     /// Requests that the repository has received, each with the path and the first byte of the
     /// range.

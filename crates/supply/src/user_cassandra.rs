@@ -164,7 +164,6 @@ pub(crate) fn build(command: &[String], home: &Path, voice: &mut Voice<'_>) -> R
     Ok(())
 }
 
-/// The end of a program's output.
 #[derive(Default)]
 struct LastLines(Vec<u8>);
 

@@ -10,7 +10,6 @@ use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Injection and healing of one kind of fault.
 pub(crate) trait Breakable: Send {
     /// Injects the fault. Before each change that must be undone even after the agent has ended,
     /// adds an entry to the undo list.
@@ -45,11 +44,10 @@ const ALONE_MAX: Duration = Duration::from_secs(600);
 /// Interval between two checks of whether a fault can be healed.
 const ALONE_POLL: Duration = Duration::from_secs(1);
 
-/// All faults that were injected on a host.
 #[derive(Default)]
 pub(crate) struct Faults {
     pub(super) all: Mutex<Vec<State>>,
-    /// Start time of each process, and the time until which the process may still be starting.
+    /// Start command of each process, and the time until which the process may still be starting.
     pub(super) starts: Mutex<HashMap<Identity, (StartProcess, Deadline)>>,
     pub(super) news: Condvar,
 }

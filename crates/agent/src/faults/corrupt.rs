@@ -1,8 +1,8 @@
 //! Silent corruption: some bytes of a file on disk differ from the bytes that were written.
 //!
-//! Invariant: injection and healing write only to blocks of this one file. While the fault lasts,
-//! the agent keeps the file open, so the file keeps its blocks. To heal the fault, the agent finds
-//! the file again, and checks that the blocks contain the corrupted bytes.
+//! Invariant: injection and healing write only to blocks of this one file. To heal the fault, the
+//! agent finds the file again, and restores only blocks that still belong to the file and contain
+//! the corrupted bytes.
 
 use super::active_faults::Breakable;
 use super::volume::uncache;

@@ -57,8 +57,7 @@ impl FileChanges {
         here.children.end(reader.process, STOP_LIMIT).map(drop)
     }
 
-    /// Starts the process. If `meanwhile` is true, uses the start command for the duration of the
-    /// fault.
+    /// Starts the process. If `meanwhile` is true, uses the start command in `instead`, if any.
     fn start(&mut self, here: &AgentState, meanwhile: bool) -> Result<()> {
         if let Some(reader) = &mut self.reader {
             let instead = self.instead.as_ref().filter(|_| meanwhile);

@@ -14,14 +14,12 @@ pub(super) struct Limit {
     before: Option<LimitsBefore>,
 }
 
-/// Limits of a host before the fault.
 struct LimitsBefore {
     cpu_quota: Option<f64>,
     disk: DiskSpec,
 }
 
 impl Limit {
-    /// Creates a fault that limits the CPU time to this number of cores.
     pub fn cpu(cores: f64) -> Limit {
         Limit {
             cpu: Some(cores),
@@ -29,7 +27,6 @@ impl Limit {
         }
     }
 
-    /// Creates a fault that limits the I/O of the host's volume.
     pub fn disk(disk: DiskSpec) -> Limit {
         Limit {
             disk: Some(disk),

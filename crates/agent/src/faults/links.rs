@@ -36,7 +36,7 @@ impl Breakable for Down {
 
     fn heal(&mut self, _: &AgentState) -> Result<Vec<Identity>> {
         if self.is_down {
-            // This also makes the host announce its address to its neighbours again.
+            // `up` also makes the host announce its address to its neighbours again.
             Netlink::open()?.up(&links::port(self.number), None)?;
             self.is_down = false;
         }

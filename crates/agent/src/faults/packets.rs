@@ -8,7 +8,6 @@ use host::process::Identity;
 use host::undo::Undo;
 use linux::packet_filter::{Filter, HostLoss, Loss};
 
-/// Returns the name of the packet filter table of a fault.
 fn table(broken: Broken) -> String {
     format!("broken{}", broken.0)
 }

@@ -15,9 +15,9 @@ use std::time::Duration;
 /// Maximum time for a process to end after SIGTERM. A node flushes its memtables before it ends.
 pub(super) const STOP_LIMIT: Duration = Duration::from_secs(60);
 
-/// Maximum time until a stopped process is in the stopped state, and interval between two checks of
-/// the state.
+/// Maximum time until a stopped process is in the stopped state.
 const STATE_LIMIT: Duration = Duration::from_secs(1);
+/// Interval between two checks of whether a process is in the stopped state.
 const STOPPED_POLL: Duration = Duration::from_millis(1);
 
 /// A process that the fault stops, and that healing continues.

@@ -11,7 +11,6 @@ pub(super) fn check(here: &AgentState, all: &[Restartable]) -> Result<()> {
     processes.try_for_each(|one| here.children.check(one))
 }
 
-/// Starts all processes again.
 pub(super) fn restart(here: &AgentState, all: &[Restartable]) -> Result<Vec<Identity>> {
     all.iter().map(|one| here.start(&one.start)).collect()
 }

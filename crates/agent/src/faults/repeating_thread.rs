@@ -13,9 +13,6 @@ pub(super) struct RepeatingThread {
 
 impl RepeatingThread {
     /// Starts the thread. `work` must regularly check whether it may continue.
-    ///
-    /// # Errors
-    /// The thread cannot be started.
     pub fn start(
         name: &str,
         work: impl FnOnce(GoesOn) + Send + 'static,
@@ -27,7 +24,6 @@ impl RepeatingThread {
         Ok(RepeatingThread { ends, thread })
     }
 
-    /// Ends the thread and waits for it.
     pub fn end(self) {
         drop(self.ends);
         let _ = self.thread.join();

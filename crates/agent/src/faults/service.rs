@@ -11,9 +11,9 @@ use measure::clock::{self, Deadline};
 use rustix::process::Signal;
 use std::time::Duration;
 
-/// Maximum time until a stopped process is in the stopped state, and interval between two checks of
-/// the state.
+/// Maximum time until a stopped process is in the stopped state.
 const STOP_LIMIT: Duration = Duration::from_secs(1);
+/// Interval between two checks of whether a process is in the stopped state.
 const STOPPED_POLL: Duration = Duration::from_millis(1);
 
 /// A fault of a server that cassay did not start.
@@ -32,7 +32,6 @@ impl OfOthers {
         }
     }
 
-    /// Returns the undo entry of the fault.
     fn undo(&self) -> Undo {
         match self.fault.how {
             ServiceBreak::Pause => Undo::Continue(self.fault.process),

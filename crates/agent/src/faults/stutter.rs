@@ -10,7 +10,6 @@ use host::undo::Undo;
 use rustix::process::Signal;
 use std::time::Duration;
 
-/// A process that is repeatedly stopped and continued.
 pub(super) struct Stutter {
     process: Identity,
     stopped: Duration,

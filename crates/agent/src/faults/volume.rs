@@ -65,11 +65,8 @@ impl<B: Breakable> Breakable for Alone<B> {
     }
 }
 
-/// Kind of disk failure.
 pub(super) enum DiskFailure {
-    /// The disk no longer exists.
     Removed,
-    /// The disk is read-only.
     ReadOnly,
     /// The disk fails from the given byte of a file onwards.
     From(PathBuf, u64),

@@ -39,7 +39,6 @@ struct Server {
 }
 
 impl Server {
-    /// Starts a server.
     fn start() -> Server {
         let folder = tempfile::tempdir().unwrap();
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -66,7 +65,6 @@ impl Server {
         self.service.process().unwrap()
     }
 
-    /// Returns the number of times that the server was started.
     fn starts(&self) -> usize {
         std::fs::read_to_string(self.folder.path().join("starts"))
             .unwrap()

@@ -166,7 +166,8 @@ fn a_leaving_node_is_emptied_only_after_it_has_left() {
     kept.agent.end().unwrap();
 }
 
-/// The test has no controller, so the agent itself waits until the process has left the cluster.
+/// The controller does not request the healing, so the agent itself waits until the process has
+/// left the cluster.
 #[test]
 fn an_agent_that_is_alone_waits_until_who_leaves_has_left() {
     let root = tempfile::tempdir().unwrap();

@@ -34,7 +34,6 @@ fn is_whole() -> bool {
     std::env::var_os("CASSAY_KILLS").is_some()
 }
 
-/// Returns the number of rounds of random kills.
 fn rounds() -> usize {
     if is_whole() { 10 } else { ROUNDS }
 }
@@ -208,8 +207,7 @@ fn leftovers_of_killed_agents_and_guards_are_cleared_by_state() {
     assert!(hosts.end().is_ok(), "there is nobody to be told");
 }
 
-/// The processes of these hosts continue, but they are unreachable. The agent must report this to
-/// the load generator.
+/// The processes of these hosts continue, but they are unreachable. `Hosts::lost` must report this.
 #[test]
 fn hosts_say_that_their_network_has_ended() {
     if !able(&[Capability::Hosts, Capability::Volume]) {

@@ -261,7 +261,6 @@ fn a_programs_fault_is_healed_by_another_after_any_kill() {
     wait_until("its guard heals", || !broken.exists());
 }
 
-/// A kept agent heals its faults even without a controller.
 #[test]
 fn a_kept_agent_heals_when_its_controller_has_gone() {
     let root = tempfile::tempdir().unwrap();

@@ -54,13 +54,11 @@ pub fn try_make(name: &str, spec: &HostsSpec, folder: &Path) -> anyhow::Result<H
     Hosts::make(&id(name), spec, folder, switch, &mut |_| ())
 }
 
-/// Result of a shell command on a host.
 pub struct Output {
     pub status: ExitStatus,
     pub text: String,
 }
 
-/// Runs a shell command on a host.
 pub fn shell(host: &Host, line: &str) -> Output {
     let (process, output) = start(host, line);
     wait_until("the shell has ended", || {

@@ -114,7 +114,8 @@ fn limits_are_set_obeyed_and_changed_while_a_host_runs() {
 }
 
 /// The test performs 100 writes at a limit of 50 per second, and 100 reads at a limit of 100 per
-/// second, without caches. On any machine, they take at least about two seconds and one second.
+/// second, without caches. On any machine, the writes take at least about two seconds, and the
+/// reads at least about one second.
 #[test]
 fn a_disk_does_no_more_in_a_second_than_it_may() {
     let needs = [Capability::Hosts, Capability::Volume, Capability::DiskLimit];

@@ -104,8 +104,8 @@ fn kept_hosts_are_reached_by_another_command_and_taken_down() {
 }
 
 /// The test uses a group like a scope of `systemd-run --scope -p Delegate=yes`. cassay creates the
-/// hosts' groups in this group. The command and its agents move to a sibling of the hosts' groups.
-/// In version 2, a group with controllers for child groups cannot contain processes.
+/// hosts' groups in this group. The command and its agents move to a sibling of the hosts' groups,
+/// because in cgroup version 2, a group with controllers for child groups cannot contain processes.
 #[test]
 fn a_scope_that_was_delegated_has_the_groups_of_the_hosts() {
     let scope = |folder: &Path| {

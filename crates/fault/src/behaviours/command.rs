@@ -1,6 +1,6 @@
 //! A fault that a study defines for an attached cluster, by programs that inject, observe and heal
-//! it. This fault has the same life cycle as every other fault. An agent on this machine is ready
-//! to run the healing program.
+//! it. This fault has the same life cycle as every other fault. An agent on the machine that runs
+//! cassay is ready to run the healing program.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
@@ -16,14 +16,13 @@ use target_spec::{Invocation, NodeIndex};
 const SEE_LIMIT: Duration = Duration::from_secs(5);
 
 /// Placeholder in an argument of a program. cassay replaces it with the IP address of the target
-/// node, by which reports name the node.
+/// node.
 const NODE: &str = "{node}";
 
 /// Placeholder in an argument of a program. cassay replaces it with the address and the CQL port of
 /// the target node.
 const ADDRESS: &str = "{address}";
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, commands: &Commands) -> Box<dyn Fault> {
     Box::new(CommandFault {
         node: hit.node(),

@@ -10,7 +10,6 @@ use std::time::Duration;
 use target_spec::fault::{Hit, Options};
 use target_spec::{DiskSpec, HostIndex};
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Slow {
         host: hit.host(),
@@ -27,7 +26,6 @@ const SLOWER: f64 = 3.0;
 /// fault, a test may take some milliseconds.
 const LEAST: Duration = Duration::from_millis(20);
 
-/// Time limit of one disk test.
 const LIMIT: Duration = Duration::from_secs(10);
 
 struct Slow {

@@ -13,7 +13,6 @@ use std::time::Duration;
 use target_spec::fault::{Hit, Options};
 use target_spec::{HostIndex, NO_HA_OF_MACHINES};
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(PowerOff {
         host: hit.host(),
@@ -53,8 +52,8 @@ impl Fault for PowerOff {
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let others = observation::others_reach(world, self.host, limit);
         let mut look = Observation::combine(others, observation::clients(world, self.host, limit));
-        // Nodes that were moved to another host answer, but the target is whole only when they run
-        // on their own host again.
+        // Nodes that were moved to another host answer, but the target is healthy only when they
+        // run on their own host again.
         if self.is_moved && look.fault == Presence::Absent {
             look.fault = Presence::Present;
         }

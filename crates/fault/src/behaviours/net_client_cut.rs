@@ -10,7 +10,6 @@ use std::time::Duration;
 use target_spec::HostIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(ClientCut(hit.host()))
 }
@@ -24,7 +23,7 @@ impl Fault for ClientCut {
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let clients = observation::clients(world, self.0, limit);
-        // In any case, the target is whole only if other hosts can reach the host.
+        // The fault cuts off only clients, so other hosts must still reach the host.
         let others = observation::others_reach(world, self.0, limit);
         let are_spared = match others.target {
             Health::Whole => Presence::Present,

@@ -12,7 +12,6 @@ use std::time::Duration;
 use target_spec::HostIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Lossy {
         host: hit.host(),
@@ -20,8 +19,8 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Number of connection attempts per observation. With this number, one observation in 40,000
-/// misses a loss of 5 %, and one in 40 misses a loss of 1 %.
+/// Number of connection attempts per observation. With this number, an observation misses a loss of
+/// 5 % with a probability of 0.5 %, and a loss of 1 % with a probability of 9 %.
 const TRIES: u32 = 200;
 
 /// Time limit of one connection attempt. It is shorter than one second, after which TCP

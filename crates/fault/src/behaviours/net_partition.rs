@@ -9,7 +9,6 @@ use anyhow::Result;
 use std::time::Duration;
 use target_spec::fault::{Hit, Options, Sides};
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Partition {
         sides: hit.sides(),

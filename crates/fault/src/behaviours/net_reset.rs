@@ -10,7 +10,6 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Reset {
         node: hit.node(),
@@ -18,7 +17,6 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Time limit for opening a connection from this process.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
 struct Reset {
@@ -42,7 +40,7 @@ impl Fault for Reset {
         let is_lost = self.is_done && !world.is_connected();
         Observation {
             fault: Presence::from(is_lost),
-            // The target counts as whole if a new connection succeeds.
+            // The target counts as healthy if a new connection succeeds.
             target: client.target,
             words: if is_lost {
                 format!("the fault reset a test connection, {}", client.words)

@@ -10,7 +10,6 @@ use std::time::Duration;
 use target_spec::fault::{Hit, Options};
 use target_spec::{HostIndex, LinkSpec};
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Slow {
         host: hit.host(),
@@ -25,7 +24,6 @@ const LENGTH_S: f64 = 0.5;
 /// One and a half times the size of the burst that the queue passes at once, in bytes.
 const BURST_BYTES: u64 = 96 << 10;
 
-/// Time limit of a transfer.
 const LIMIT: Duration = Duration::from_secs(5);
 
 struct Slow {

@@ -15,7 +15,6 @@ use std::time::Duration;
 use target_spec::fault::{Hit, Options};
 use target_spec::{HostIndex, NodeIndex};
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(NodeAdd {
         host: hit.host(),
@@ -25,7 +24,6 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Time limit for an answer of the node.
 const LIMIT: Duration = Duration::from_secs(5);
 
 struct NodeAdd {
@@ -34,7 +32,6 @@ struct NodeAdd {
     address: Option<SocketAddr>,
     /// The new node. `None` until it has started.
     joined: Option<NodeIndex>,
-    /// Process of the new node.
     process: Option<Identity>,
 }
 

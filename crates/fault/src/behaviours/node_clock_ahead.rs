@@ -13,7 +13,6 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(ClockShift {
         node: hit.node(),
@@ -21,7 +20,6 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Time limit for the node to report its time.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Fault that shifts a node's clock. A negative shift sets the clock behind.
@@ -62,8 +60,8 @@ impl Fault for ClockShift {
     }
 
     /// A node that does not answer is starting, so this observation does not show the fault. After
-    /// the correction of the clock, the other nodes may consider the node down. While its clock was
-    /// ahead, the node announced a later gossip generation.
+    /// the correction of the clock, the other nodes may consider the node down, because it
+    /// announced a later gossip generation while its clock was ahead.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         match self.time(world, limit) {
             Ok(look) => ring::and_known(world, look, self.node, limit),

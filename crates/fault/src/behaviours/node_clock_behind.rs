@@ -5,7 +5,6 @@ use super::node_clock_ahead::ClockShift;
 use crate::behaviour::Fault;
 use target_spec::fault::{Hit, Options};
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(ClockShift {
         node: hit.node(),

@@ -12,7 +12,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target_spec::fault::{Hit, Options};
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Compact {
         task: Task::new(hit.node()),
@@ -42,7 +41,6 @@ fn by_table(files: Vec<DataFile>) -> Files {
     all
 }
 
-/// Returns the number of files of all tables.
 fn total(files: &Files) -> usize {
     files.values().map(BTreeSet::len).sum()
 }

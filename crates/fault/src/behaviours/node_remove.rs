@@ -15,10 +15,8 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Time limit for another node to report the status of the target node.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(NodeRemove {
         node: hit.node(),

@@ -13,7 +13,6 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Repair {
         task: Task::new(hit.node()),
@@ -28,10 +27,8 @@ struct Repair {
     before: Option<BTreeSet<String>>,
 }
 
-/// A table that was validated for a repair.
 struct ValidatedTable {
     id: String,
-    /// Node that validated the table.
     by: NodeIndex,
     table: String,
 }

@@ -10,7 +10,6 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Slow {
         node: hit.node(),
@@ -22,15 +21,14 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
 /// any load.
 const CORES: f64 = 0.1;
 
-/// Duration of the CPU test on the host in ms. It is three periods of the quota.
+/// Duration of the CPU test on the host in ms. The test spans three periods of the quota.
 const WORK_MS: u64 = 300;
 
-/// Factor for the quota. If the host uses less CPU time than the product, the fault counts as
-/// present. It is above 1, because the quota is an average, which a few periods may exceed.
+/// Maximum CPU time with which the fault counts as present, as a multiple of the quota. The factor
+/// is above 1, because the quota is an average, which a few periods may exceed.
 const BROKEN_BELOW: f64 = 1.3;
 
-/// Factor for the quota. If the host uses more CPU time than the product, the fault counts as
-/// healed.
+/// Minimum CPU time with which the fault counts as healed, as a multiple of the quota.
 const WHOLE_ABOVE: f64 = 1.6;
 
 struct Slow {
@@ -66,7 +64,7 @@ impl Fault for Slow {
         let seen = self.cpu(world);
         let seen = observation::or_unseen("its host", seen);
         // A slow node may answer late. So the observation uses the client only to confirm that the
-        // node is whole.
+        // node is healthy.
         seen.and(|| observation::client(world, self.node, limit))
     }
 }

@@ -12,7 +12,6 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use target_spec::fault::{Hit, Options};
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Snapshot(Task::new(hit.node())))
 }
@@ -58,8 +57,8 @@ impl Snapshot {
 impl Fault for Snapshot {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let node = self.0.node;
-        // This fault prepares the removal before the node takes the snapshot, so that the agent can
-        // always remove it.
+        // The removal is prepared before the node takes the snapshot, so that the agent can always
+        // remove the snapshot.
         let back = world.clearing(node, &self.0.keyspaces, TAG)?;
         let what = Injection::Files {
             reader: None,

@@ -25,7 +25,6 @@ const LOOK: Duration = Duration::from_millis(1200);
 /// Interval between two checks of the process state. It is short compared with [`STOPPED`].
 const POLL: Duration = Duration::from_millis(50);
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Stutter(hit.node()))
 }
@@ -75,7 +74,7 @@ impl Fault for Stutter {
     }
 
     /// The node answers clients between the stops. So the observation uses the client only to
-    /// confirm that the node is whole.
+    /// confirm that the node is healthy.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let kernel = self.kernel(world);
         kernel.and(|| observation::client(world, self.0, limit))

@@ -9,14 +9,13 @@ use std::time::Duration;
 use target_spec::PerNode;
 use target_spec::fault::{Hit, Options};
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(_: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Restart::default())
 }
 
 #[derive(Default)]
 struct Restart {
-    /// Ids of the pods before the fault. Empty until the fault begins.
+    /// Uids of the pods before the fault. Empty until the fault begins.
     before: PerNode<String>,
     /// For each node, true if the node is up again in a new pod.
     back: PerNode<bool>,

@@ -10,7 +10,6 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     deleting(hit, Deletion::InOrder)
 }
@@ -51,7 +50,7 @@ impl Fault for Delete {
 }
 
 /// Observes the pod of a node, by Kubernetes and by a client. The fault is in effect if the pod is
-/// not ready and its node does not answer. The target is whole if the pod is ready and its node
+/// not ready and its node does not answer. The target is healthy if the pod is ready and its node
 /// answers. A ready pod whose uid differs from `before` is described as another one.
 pub(crate) fn another(
     world: &mut dyn World,

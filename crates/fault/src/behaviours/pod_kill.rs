@@ -6,7 +6,6 @@ use crate::behaviour::Fault;
 use cassandra::Deletion;
 use target_spec::fault::{Hit, Options};
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     pod_delete::deleting(hit, Deletion::AtOnce)
 }

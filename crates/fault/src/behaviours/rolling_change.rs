@@ -17,7 +17,6 @@ use target_spec::fault::{Hit, Options};
 use target_spec::{NodeIndex, PerNode};
 use versions::Line;
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(_: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Change {
         yaml: options.yaml.clone(),
@@ -31,7 +30,6 @@ pub(crate) fn behaviour(_: &Hit, options: &Options) -> Box<dyn Fault> {
 /// Interval between two checks of the nodes during the rollback.
 const POLL: Duration = Duration::from_millis(200);
 
-/// Time limit for a node to report its settings.
 const LIMIT: Duration = Duration::from_secs(5);
 
 struct Change {
@@ -62,8 +60,8 @@ fn shown(
     Ok(Proof::compare_yaml(yaml, &settings, &name, line))
 }
 
-/// Returns whether all visible settings are in effect. If no setting is visible, returns
-/// [`Presence::Unknown`].
+/// Returns [`Presence::Present`] if all visible settings are in effect. If no setting is visible,
+/// returns [`Presence::Unknown`].
 fn change(proofs: &[Proof]) -> Presence {
     let known = proofs.iter().filter(|proof| proof.effect.shown().is_some());
     let mut known = known.peekable();
@@ -73,7 +71,6 @@ fn change(proofs: &[Proof]) -> Presence {
     Presence::from(known.all(|proof| proof.effect.is_proved()))
 }
 
-/// Describes which settings of a node are in effect.
 fn words(proofs: &[Proof]) -> String {
     let said = proofs.iter().map(|proof| match &proof.effect {
         Effect::NotShown(why) => format!("{} ({why})", proof.key),

@@ -11,7 +11,6 @@ use std::time::Duration;
 use target_spec::fault::{Hit, Options};
 use target_spec::{NodeIndex, PerNode};
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(_: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Restart {
         before: PerNode::default(),

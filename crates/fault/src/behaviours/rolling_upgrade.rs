@@ -20,10 +20,8 @@ use target_spec::fault::{Hit, Options, Rollback};
 use versions::Release;
 use way_back::{SWAP_LIMIT, WayBack};
 
-/// Time limit for a node to drain.
 const DRAIN_LIMIT: Duration = Duration::from_secs(120);
 
-/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Upgrade {
         to: options.to.clone(),
@@ -52,14 +50,12 @@ struct Upgrade {
     way_back: Option<WayBack>,
 }
 
-/// Stage of the upgrade.
 enum Stage {
     /// Nodes are being restarted.
     Nodes(Round),
     /// SSTables are being rewritten. Contains the position of the current node in the list of
     /// nodes, and its task with the files that it had before.
     Files(usize, Option<(Task, Vec<DataFile>)>),
-    /// The upgrade is complete.
     Over,
 }
 
@@ -68,7 +64,6 @@ impl Upgrade {
         self.to.as_ref().context("the fault does not name the new release")
     }
 
-    /// Returns the nodes that are to be upgraded.
     fn chosen(&self, world: &dyn World) -> Vec<NodeIndex> {
         observation::nodes_hit(&self.hit, world)
     }
@@ -157,8 +152,8 @@ impl Upgrade {
         }
     }
 
-    /// Begins the cluster metadata log. This is the last step of an upgrade, when all nodes run the
-    /// new release.
+    /// Begins the cluster metadata log, if the new release has such a log and all nodes run the new
+    /// release. Returns the report of the node.
     fn begin_metadata_log(&self, world: &mut dyn World) -> Result<Option<String>> {
         let to = self.to()?;
         let chosen = self.chosen(world);
@@ -213,7 +208,6 @@ impl Upgrade {
     }
 }
 
-/// Returns the data files of a node.
 fn files(world: &mut dyn World, node: NodeIndex) -> Result<Vec<DataFile>> {
     let keyspaces = world.keyspaces(node, AT_ONCE)?;
     world.data_files(node, &keyspaces, None)

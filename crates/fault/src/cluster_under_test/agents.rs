@@ -25,7 +25,7 @@ pub trait Agents {
     /// fault is healed before, the agent heals it after `within`.
     ///
     /// # Errors
-    /// The injection fails.
+    /// The agent has ended, or cannot inject the fault.
     fn inject(
         &mut self,
         by: ExecutedBy,
@@ -56,7 +56,7 @@ pub trait Agents {
     /// Makes an observation.
     ///
     /// # Errors
-    /// No observation is possible.
+    /// The agent has ended, or cannot make the observation.
     fn see(&mut self, by: ExecutedBy, what: Query) -> Result<QueryAnswer>;
 
     /// Returns a port on which a host receives data from another host. The port is open for

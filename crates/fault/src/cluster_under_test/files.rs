@@ -45,7 +45,7 @@ pub trait NodeFiles {
         tag: &str,
     ) -> Result<Vec<FileStep>>;
 
-    /// Keeps copies of all files of a node that was drained and is stopped.
+    /// Keeps all files of a node that was drained and is stopped.
     ///
     /// # Errors
     /// The host of the node cannot keep the files.

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use target_spec::{HostIndex, NodeIndex};
 use versions::Release;
 
-/// Ways to start nodes: normally, without their data, with another clock, or as new nodes.
+/// Ways to stop nodes, and to start them: normally, with another release or clock, without their
+/// data, or as new nodes.
 pub trait Starter {
     /// Returns the process of a node, and the command that starts the node again.
     ///

@@ -78,7 +78,7 @@ impl Agents for Live {
             let newcomer = self.handles.newcomers.remove(host);
             self.handles.nodes.push(newcomer.node);
         }
-        // The injection has started these processes itself, on another host.
+        // `agent.started` returns processes that the injection itself has started on another host.
         let started = agent.started(broken)?;
         for (index, process) in nodes.iter().zip(started) {
             self.handles.nodes[*index].process = Some(process);

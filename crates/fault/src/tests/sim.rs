@@ -21,7 +21,7 @@ use std::sync::LazyLock;
 use target_spec::fault::{FaultKind, FaultPlace, Hit, KINDS, Options, Sides};
 use works::Works;
 
-/// Process identity of every simulated node. It is that of the test process.
+/// Process identity of every simulated node, which is that of the test process.
 static OWN: LazyLock<Identity> = LazyLock::new(Identity::own);
 
 /// Three simulated hosts with one node each. One of the nodes is the target. Fields select the
@@ -94,13 +94,10 @@ pub(super) struct Sim {
     pub joins_within_ns: u64,
 }
 
-/// Index of an added node.
 pub(super) const ADDED: NodeIndex = NodeIndex(3);
 
-/// Index of the target node.
 pub(super) const HIT: NodeIndex = NodeIndex(0);
 
-/// Index of the target node's host.
 pub(super) const HIT_HOST: HostIndex = HostIndex(0);
 
 /// Returns the host of a node, which has the same index because each host has one node.
@@ -119,7 +116,6 @@ impl Sim {
         (self.is(ends) && !self.is_elsewhere()) || self.is_podless()
     }
 
-    /// Returns true if no observation is possible now.
     fn is_unlooked(&self) -> bool {
         self.nobody_looks && !self.injected.is_empty() && self.now_ns < self.ordered_ns
     }
@@ -128,7 +124,6 @@ impl Sim {
         self.broken.is_empty() && !self.injected.is_empty()
     }
 
-    /// Returns true if the process is stopped now.
     fn is_stopped(&self) -> bool {
         self.is(|what| match what {
             Injection::Pause(_) => true,
@@ -150,8 +145,8 @@ impl Sim {
         self.silent || recovers || self.has_stopped || self.is(mutes)
     }
 
-    /// Returns true if packets from one host to another are lost. A host of `None` means this
-    /// machine.
+    /// Returns true if packets from one host to another are lost. `None` represents the machine
+    /// that runs the clients.
     fn is_cut(&self, from: Option<HostIndex>, to: Option<HostIndex>) -> bool {
         let link = |at: Option<HostIndex>| {
             at.map_or(host::Link::Machine, |at| host::Link::Host(at.number()))

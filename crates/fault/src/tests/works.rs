@@ -12,7 +12,7 @@ use target_spec::fault::{FaultKind, Hit, Options};
 /// Simulated operations, and their effects on nodes.
 #[derive(Debug)]
 pub(super) struct Works {
-    /// Duration of an operation, in ns.
+    /// Duration of an operation.
     takes_ns: u64,
     /// Reason why the operation fails. `None` if it succeeds.
     failure: Option<&'static str>,
@@ -20,10 +20,9 @@ pub(super) struct Works {
     stopped: Vec<Operation>,
     /// Number of tables that other nodes have validated for each node.
     compared_counts: PerNode<usize>,
-    /// Number of times that all files were rewritten.
     written_count: u32,
     has_snapshot: bool,
-    /// Time that a node takes to start, in ns.
+    /// Time that a node takes to start.
     starts_within_ns: u64,
     /// For each node, the number of its starts, and the time of its last start in ns.
     pub starts: [(u64, u64); 3],
@@ -40,9 +39,9 @@ pub(super) struct Works {
     pub stays: bool,
     /// Steps of the upgrade that nodes have performed by short MBean operations.
     pub told: Vec<UpgradeStep>,
-    /// For each node, the release that has written its files. `kept` has the release of its kept
-    /// files.
+    /// For each node, the release that has written its files.
     pub files: [&'static str; 3],
+    /// For each node, the release that has written its kept files.
     pub kept: [Option<&'static str>; 3],
     /// True if the disks have no space for more links to files.
     is_full: bool,

@@ -199,7 +199,6 @@ fn at_a_rate_the_tail_is_compared_and_one_point_is_primary() {
         seen.collect::<Vec<_>>(),
         [("latency_ms.p99", false), ("latency_ms.p99", true)]
     );
-    // Each family of effects is adjusted for the number of effects in that family.
     let p = |at: usize| {
         let e = &found.effects[at].effects[2];
         e.p_adjusted.unwrap() / e.p.unwrap()

@@ -21,8 +21,8 @@ fn study(variants: &[&str], load: &str, blocks: usize) -> Study {
     resolve("s", &text, &Overrides::default()).unwrap_or_else(|no| panic!("{no:?}"))
 }
 
-/// Returns the number of samples of a method that costs this many µs per operation. Blocks differ
-/// by up to 2 %, and samples by less than their counting error.
+/// Returns the number of samples of a method that costs this many µs per operation. Depending on
+/// `index`, the number deviates by up to 1 %.
 fn samples(us: f64, index: usize) -> u64 {
     let noise = [1.0, 1.01, 0.99, 1.005, 0.995][index * 3 % 5];
     (us * noise * OPERATIONS as f64 / (INTERVAL_NS as f64 / 1e3)).round() as u64
@@ -141,7 +141,7 @@ fn a_planted_frame_is_found_with_the_cost_of_all_nodes() {
         low < 50.0 && 50.0 < high && high - low < 10.0,
         "{low} to {high}"
     );
-    // The pool has the same stacks as its only method, which represents it.
+    // The thread pool has the same stacks as its only method, which represents the pool.
     let caller = &difference.frames[1];
     assert_eq!(caller.frame, "org/apache/cassandra/Verb.run");
     assert_eq!(caller.explained_by.as_deref(), Some("lab/SlowStage.burn"));

@@ -1,4 +1,4 @@
-//! Reads how the nodes saw each other during a fault, from the readings of the probe.
+//! Reads the nodes' views of each other during a fault from the readings of the probe.
 
 use analysis::recovery::{Looks, NodeReadings};
 use anyhow::{Result, bail};
@@ -6,14 +6,12 @@ use std::collections::BTreeMap;
 use store::Trial;
 use store::record::NodesRecord;
 
-/// Probe that queries the database.
+/// Name of the probe that reads the MBeans of Cassandra.
 const PROBE: &str = "cassandra";
 /// Series that has a value at every reading of the MBeans.
 const EVERY_LOOK: &str = "hints.in_progress";
 
-/// Readings about the nodes of a trial.
 pub struct NodeWatch {
-    /// Successive readings of the nodes.
     pub watched: NodeReadings,
     /// Host of each node, by the name of the node.
     pub hosts: BTreeMap<String, String>,

@@ -40,7 +40,6 @@ fn interval(index: u64) -> Interval {
     Interval::second(index, vec![kind, part])
 }
 
-/// Returns the readings of a node, second by second.
 fn samples() -> Vec<SampleRecord> {
     let mut samples = Vec::new();
     for at in 0..60 {

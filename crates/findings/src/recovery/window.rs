@@ -14,7 +14,6 @@ use std::ops::Range;
 use store::record::{IntervalRecord, StretchRecord};
 use store::{HistogramKind, Trial, convert};
 
-/// All intervals of the window.
 pub struct Window {
     /// Intervals in the form that the analysis uses.
     pub slices: Vec<Slice>,
@@ -36,9 +35,7 @@ struct Second {
 
 /// Period of the window, given by the indexes of its intervals in ascending order.
 pub enum Stretch {
-    /// Only the intervals with these indexes.
     These(Vec<usize>),
-    /// All intervals in the range.
     All(Range<usize>),
 }
 
@@ -138,7 +135,7 @@ impl Window {
     /// Returns the index of the interval to which a log line belongs. Returns `None` for lines
     /// outside the measured window, and for parts of operations.
     fn number(&self, tag: &str, start_s: f64) -> Option<usize> {
-        // In tags of operations outside the population, the phase precedes the kind.
+        // In tags of operations outside the measured population, the phase precedes the kind.
         let is_whole = self.kinds.contains(tag);
         is_whole.then(|| self.at_ms.get(&ms(start_s)).copied())?
     }
@@ -150,8 +147,8 @@ impl Window {
         [Stretch::These(before.unwrap_or_default()), during, after]
     }
 
-    /// Returns two periods: from the injection until the target was whole again, and from that time
-    /// until `until_s`. If the target was not whole again, the start of the healing replaces that
+    /// Returns two periods: from the injection until all nodes were up again, and from that time
+    /// until `until_s`. If not all nodes came up again, the start of the healing replaces that
     /// time.
     pub fn since_injection(&self, fault: &FaultTimes, until_s: f64) -> [Stretch; 2] {
         let over_s = fault.whole_s.or(fault.healing_s).unwrap_or(until_s);

@@ -32,11 +32,11 @@ const P99: BaselineMetric = ("p99 latency", Metric::LATENCY, |trial| {
     trial.all.latency_ms.p99
 });
 
-/// Checks that the runs exist that a study names. Returns a message if the study names `latest`,
-/// but no earlier run met its requirements.
+/// Checks that the earlier runs that a study names exist. Returns a message if the study names
+/// `latest`, but no earlier run met its requirements.
 ///
 /// # Errors
-/// No run has this name, or the run has no findings.
+/// No run has this name, the run has no findings, or the name is a path.
 pub fn look_for_earlier(study: &Study, results: &Path) -> Result<Option<String>> {
     let names = study.variants.iter().filter_map(baseline_name);
     for name in names.filter(|name| *name != LATEST) {
@@ -85,7 +85,6 @@ fn earlier(
     Ok(Some(EarlierRun { run, says: None }))
 }
 
-/// States to which run `latest` refers.
 fn which(run: &Run, well: DidWell) -> String {
     let did = match well {
         DidWell::Met => "met its requirements",
@@ -125,7 +124,6 @@ pub fn lay_earlier_beside(study: &Study, found: &mut FindingsRecord, path: &Path
     Ok(())
 }
 
-/// States that the study has no earlier run to compare with.
 fn none_is_good(study: &Study) -> String {
     format!(
         "No earlier usable run of {} met its requirements, so cassay compares nothing \
@@ -173,9 +171,9 @@ impl VariantInBothRuns<'_> {
         here.flat_map(|point| self.compare_point(point)).collect()
     }
 
-    /// Compares the metrics of a point with the earlier run. Throughput is compared unless it was
-    /// offered as a rate. Unless the point is saturated, p99 is compared: the latency of a
-    /// saturated point grows with time.
+    /// Compares the metrics of a point with the earlier run. If a run was saturated at the point,
+    /// only throughput is compared, because latency then grows with time. If both runs kept up with
+    /// a rate, only p99 is compared, because the rate determines the throughput.
     fn compare_point(&self, point: &PointRecord) -> Vec<RequirementRecord> {
         let is_same =
             |other: &&PointRecord| other.variant == point.variant && other.point == point.point;
@@ -284,7 +282,6 @@ fn geometric_mean(values: &[Known]) -> f64 {
     (logs.sum::<f64>() / values.len().max(1) as f64).exp()
 }
 
-/// Returns the message for a study that has no earlier run to compare with.
 fn without_earlier(study: &Study, results: &Path) -> Option<String> {
     let asks = study.variants.iter().any(|variant| baseline_name(variant) == Some(LATEST));
     let has_none = asks && store::last_good(results, &study.name, None).is_none();

@@ -9,7 +9,7 @@ use study::settings::IfInconclusive;
 impl PendingRequirement<'_> {
     /// Describes the comparison of a metric with an earlier run, such as `throughput at 4 threads
     /// is 98 op/s, and was 3,489 op/s in gate/20261129T113532Z (-97.2 %, 95 %: -97.6 to -96.8 %);
-    /// it may be 5 % worse`.
+    /// the study allows a loss of 5 %`.
     pub(super) fn beside_earlier(&self, earlier: &EarlierNumbers, number: &Number) -> String {
         let write = |value: f64| {
             if earlier.is_latency {
@@ -46,8 +46,8 @@ impl PendingRequirement<'_> {
         )
     }
 
-    /// Adds the numbers of an earlier run. If the numbers are unknown, adds only the name of that
-    /// run.
+    /// Adds the numbers of an earlier run to the requirement. If the numbers are unknown, adds only
+    /// the name of that run to its words.
     pub(super) fn beside(mut self, numbers: Option<EarlierNumbers>, run: &str) -> Self {
         if numbers.is_none() {
             self.words = format!("{} beside {run}", self.words);
@@ -77,8 +77,7 @@ impl PendingRequirement<'_> {
     }
 
     /// Describes the value and the limit, such as `p99 latency at 4 threads is 9.00 ms (95 %: 8.50
-    /// to
-    /// 9.50), required at most 8 ms`.
+    /// to 9.50), required at most 8 ms`.
     pub(super) fn clause(&self, number: &Number) -> String {
         let write = |value: f64| match self.unit {
             " op/s" => whole(value),

@@ -273,7 +273,7 @@ fn the_first_sentence_says_what_came_of_them() {
     assert_eq!(said("{p99_ms: 9}").0, Some("inconclusive"));
 }
 
-/// The run is 38 times slower than the earlier run. The sentence must contain both numbers and the
+/// The run is 36 times slower than the earlier run. The sentence must contain both numbers and the
 /// allowed loss, and the findings must contain the record of the requirement.
 #[test]
 fn a_regression_against_an_earlier_run_has_both_numbers() {

@@ -24,9 +24,7 @@ use store::record::{
 pub struct Setting {
     /// Kind of unit that is added: `cores`, `l3`, `numa` or `sockets`.
     pub unit: String,
-    /// Instances of Cassandra that run on the units in use.
     pub instances: Instances,
-    /// Topology of the machine.
     pub machine: MachineSize,
     /// Name of the load, if the study has several loads.
     pub load: String,
@@ -39,7 +37,8 @@ pub struct Setting {
     /// Metric for throughput, which is based on [`Metric::THROUGHPUT`]. If the throughput is one of
     /// a series of rates that were tried, the metric has the grid of these rates.
     pub metric: Metric,
-    /// Planned number of blocks.
+    /// Number of planned blocks, or of begun blocks if the study ends when its question is
+    /// answered.
     pub blocks: usize,
     /// Reason why ratios have no interval. `None` if they have intervals.
     pub unpaired: Option<UnpairedReason>,
@@ -78,7 +77,6 @@ impl UnpairedReason {
     }
 }
 
-/// One arm of the study.
 #[derive(Clone, Debug)]
 pub struct Arm {
     /// Name of the arm, if the study has several arms.
@@ -92,7 +90,6 @@ pub struct Arm {
 pub struct UnitsMeasurement {
     /// Number of units, and throughput by block.
     pub point: Point,
-    /// Name of the variant that was measured.
     pub variant: VariantName,
     /// Verdict on all trials of the measurement.
     pub verdict: Verdict,
@@ -246,7 +243,7 @@ fn point(
     scaled: &PointResults,
 ) -> ScalePointRecord {
     let (efficiency, why) = setting.to_record(scaled.efficiency);
-    // If the measurement has a reason, it takes precedence, because it is more specific.
+    // The reason of the measurement takes precedence, because it is more specific.
     let known = measured.missing.clone();
     let missing = known.filter(|_| scaled.ops_per_s.is_none()).or(why);
     ScalePointRecord {

@@ -2,9 +2,8 @@
 //! throughput there by block.
 //!
 //! Invariant: the throughput is the limit of the units. A throughput that may be below the limit
-//! does not count. In this case, the module returns the reason. Examples are a rate that the target
-//! kept up with, and a search that reached the end of its range. Another example is a trial with a
-//! client at its limit.
+//! does not count. Examples are a rate that the target kept up with, a search that reached the end
+//! of its range, and a trial with a client at its limit.
 
 use super::ScaleFacts;
 use crate::comparisons::{COMPARED, is_search, used};
@@ -149,7 +148,7 @@ impl<'a> ScaleFacts<'a> {
     /// Returns the points of a variant, ordered by load. If some points have enough usable blocks,
     /// returns only these points.
     fn points_of(&self, variant: &Variant, needs_latency: bool) -> Vec<&'a PointRecord> {
-        // A p99 of 0 means that it is unknown, because the logs could not be read.
+        // A p99 of 0 is unknown, because the logs could not be read.
         let is_known = |point: &PointRecord| point.latency_ms.p99.least() > 0.0;
         let of = |point: &&PointRecord| {
             point.variant == variant.name && (!needs_latency || is_known(point))
@@ -165,7 +164,7 @@ impl<'a> ScaleFacts<'a> {
     }
 
     /// Returns throughput by block. It uses those trials of a point that show the limit of the
-    /// target. They must have run on the same data as the block's last trials.
+    /// target. These trials must have run on the same data as the last trials of the block.
     fn target_throughput(
         &self,
         variant: &Variant,
@@ -191,7 +190,7 @@ impl<'a> ScaleFacts<'a> {
     }
 }
 
-/// Returns the saturated rate with the highest throughput.
+/// Returns the index of the saturated point with the highest throughput.
 fn most_of_saturated(points: &[&PointRecord]) -> Option<usize> {
     let all = points.iter().enumerate();
     let saturated = all.filter(|(_, point)| point.saturated);

@@ -5,7 +5,6 @@ use analysis::procedure::Point;
 use analysis::procedure::Role;
 use measure::Known;
 
-/// Returns the sentences about the searches of a variant.
 fn sentences(
     study: &Study,
     variant: &Variant,
@@ -25,8 +24,8 @@ const STUDY: &str = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: 
                      procedure: {peak: {rate: {from: 1000, to: 8000}, p99_ms: 10, expected: \
                      0.5}}\nvariants: {a: {}, b: {}}\nrepeat: {blocks: 3}\n";
 
-/// Returns the trials of a search. The p99 is within the bound at loads up to `limit`, and outside
-/// of the bound above.
+/// Returns the trials of a search. The p99 is within the bound at loads up to `limit`, and exceeds
+/// the bound at higher loads.
 fn trials(study: &Study, variant: &str, block: usize, limit: f64) -> Vec<TrialFinding> {
     let of = study.variants.iter().find(|one| one.name.as_str() == variant).unwrap();
     let mut trials: Vec<TrialFinding> = Vec::new();
@@ -116,8 +115,8 @@ fn searches_say_what_they_found_together_and_what_else_happened() {
     assert_eq!(searches[5].found(), Some(Known::AtLeast(8000.0)));
 }
 
-/// Variants are compared by the results of their searches, block by block. Trials of two searches
-/// at the same point are not compared, because they are at the same point only by chance.
+/// Trials of two searches at the same point are not compared, because they are at the same point
+/// only by chance.
 #[test]
 fn variants_are_compared_by_what_was_found() {
     let (study, trials) = all();
@@ -130,7 +129,7 @@ fn variants_are_compared_by_what_was_found() {
     let mut answer = findings.answer.iter();
     let told = answer.find(|s| s.starts_with("At the loads that the searches found"));
     assert!(told.is_some(), "{:?}", findings.answer);
-    // Trials that hold a point do not count as additional blocks of the point.
+    // Trials that confirm a point do not count as additional blocks of the point.
     assert!(findings.points.iter().all(|point| point.blocks <= 3));
 }
 
@@ -200,7 +199,7 @@ fn searches_over_threads_are_compared_and_priced_at_their_end() {
         panic!("{:?}", findings.comparisons);
     };
     assert!((compared.ratio - 1.5).abs() < 1e-9, "{}", compared.ratio);
-    // The highest number of threads may be one more than the result.
+    // The true limit may be one thread above the result.
     let [low, high] = compared.ci95.unwrap();
     let next = 33.0 / 32.0;
     assert!(

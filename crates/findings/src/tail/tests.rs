@@ -18,7 +18,8 @@ fn finding() -> TrialFinding {
     }
 }
 
-/// Returns `count` operations sent to `node` that are due evenly in a stall and end with it.
+/// Returns `count` operations that were sent to `node`, were due at equal intervals during a stall,
+/// and end with the stall.
 fn stuck(count: usize, node: &str, from_s: f64, to_s: f64) -> Vec<SlowOperationRecord> {
     let one = |index: usize| {
         let due_s = from_s + (to_s - from_s) * index as f64 / count as f64;
@@ -112,8 +113,8 @@ fn a_fault_is_an_event_from_injection_to_healing() {
     );
 }
 
-/// Collections cover a tenth of the window, and all slow operations belong to one stall. So the
-/// stall may well be within a collection by chance.
+/// One collection covers a tenth of the window, and all slow operations belong to one stall. So the
+/// stall may well be within the collection by chance.
 #[test]
 fn matches_that_chance_can_explain_explain_nothing() {
     let slowest = stuck(100, "node1", 20.0, 20.03);

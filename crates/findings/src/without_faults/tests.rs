@@ -121,7 +121,7 @@ fn a_stretch_is_compared_in_pairs_and_the_other_is_as_it_was() {
     );
 }
 
-/// At a rate, the compared metric is latency.
+/// At a rate, latency is the primary metric.
 #[test]
 fn one_pair_has_a_ratio_and_no_error() {
     let found = run(&study(1, "rate: 100"), 0.8);

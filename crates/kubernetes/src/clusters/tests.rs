@@ -1,5 +1,5 @@
-//! Tests that objects of cass-operator and k8ssandra-operator are parsed. The tests use a script in
-//! place of `kubectl`, which answers from files.
+//! Tests that objects of cass-operator and k8ssandra-operator are parsed. The tests replace
+//! `kubectl` by a script that prints the content of files.
 
 use super::*;
 use serde_json::json;

@@ -6,8 +6,8 @@ use cql::Consistency;
 use cql::request::{BatchEntry, BatchKind, BatchStatement};
 use target_spec::{NullSpec, Reads};
 
-/// Definitions of tables, in the forms that occur in profiles and workload files. The server must
-/// accept all of them.
+/// Schema statements in the forms that occur in profiles and workload files. The server must accept
+/// all of them.
 const DEFINITIONS: [&str; 15] = [
     "CREATE KEYSPACE stresscql WITH replication = {'class': 'SimpleStrategy', \
      'replication_factor': 3};",

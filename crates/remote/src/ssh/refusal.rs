@@ -77,7 +77,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// All machines of a group that cassay cannot reach.
+/// The machines of a group that cassay cannot reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreachedMachines {
     /// Number of machines in the group.
@@ -187,7 +187,6 @@ pub(super) struct End {
     pub(super) lines: Vec<String>,
 }
 
-/// Stage of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// cassay has not received a marked line yet.

@@ -1,6 +1,5 @@
-//! The programs to copy to machines, one for each processor architecture. These are the running
-//! program, and those programs of the same build for other architectures that exist on this
-//! machine.
+//! The programs to copy to machines, one for each processor architecture: the running program, and
+//! those programs of the same build for other architectures that exist on this machine.
 
 use crate::link::OURSELVES;
 use anyhow::{Context, Result, bail};
@@ -79,7 +78,6 @@ impl Program {
         (self.file != Path::new(OURSELVES)).then_some(&self.file)
     }
 
-    /// Opens the file of the program.
     pub(super) fn plain(&self) -> Result<OpenFile> {
         foreign::open(FileKind::Archive, &self.file)
             .with_context(|| format!("open {}", self.file.display()))

@@ -5,8 +5,8 @@ use crate::test_repository::{ResponseBehaviour, RunningRepository, pinned};
 
 const TEXT: &str = "what is in a jar, as long as a line";
 
-/// Fetches one file from a server with the given behaviour. The beginning of the file already
-/// exists.
+/// Fetches one file from a server with the given behaviour. `begin` is the part of the file that
+/// already exists.
 fn fetched(
     way: ResponseBehaviour,
     begin: &str,

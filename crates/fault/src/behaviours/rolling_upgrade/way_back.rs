@@ -19,10 +19,8 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Interval between two checks of a repair.
 const POLL: Duration = Duration::from_millis(200);
 
-/// Time limit for replicas to report their validations.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Time after which the agent restarts a node whose files are being kept or replaced. It is longer
@@ -42,7 +40,6 @@ pub(super) struct WayBack {
     is_over: bool,
 }
 
-/// A node whose files are kept.
 #[derive(Clone, Debug)]
 struct KeptNode {
     node: NodeIndex,
@@ -66,7 +63,6 @@ impl WayBack {
         ))
     }
 
-    /// Returns true if all nodes are rolled back and repaired.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
@@ -94,7 +90,6 @@ impl WayBack {
         Ok(())
     }
 
-    /// Downgrades one node after the other.
     fn all_back(&self, world: &mut dyn World, tell: Tell<'_>) -> Result<()> {
         let was = |node: NodeIndex| {
             let found = self.kept.iter().find(|kept| kept.node == node);

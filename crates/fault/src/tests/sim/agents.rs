@@ -2,7 +2,6 @@
 
 use super::*;
 
-/// Ports on which every simulated node listens.
 pub const CQL: u16 = 9042;
 const STORAGE: u16 = 7000;
 const MBEANS: u16 = 8778;
