@@ -1,5 +1,5 @@
-//! The only crate that implements the calls to an agent. An agent is another process of this
-//! program on a host, with a lease and a guard.
+//! The only crate that knows how an agent carries out its calls: this program again on a host,
+//! with a lease and a guard.
 //!
 //! An agent begins with a message that gives its role, and answers calls. It ends the processes
 //! that it started when its controller requests that, disconnects or is silent for too long. A kept

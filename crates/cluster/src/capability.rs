@@ -143,13 +143,8 @@ impl OnMachines {
     }
 }
 
-<<<<<<< HEAD
-/// Hint on how to get access to the machines of an attached cluster.
 const BY_HOSTS: &str =
     "with `attach: {hosts: {ssh: [HOST, …]}}`, cassay can use the nodes' machines";
-=======
-const BY_HOSTS: &str = "`attach: {hosts: {ssh: [HOST, …]}}` adds the nodes' machines";
->>>>>>> sweep4-3
 
 /// Ways in which any client can read data of attached nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! The only crate that reads the command lines and files of other tools: cassandra-stress,
-//! NoSQLBench, YCSB and cassandra-easy-stress.
+//! The only crate that knows the command lines and files of other tools: cassandra-stress,
+//! NoSQLBench, YCSB, cassandra-easy-stress.
 //!
 //! An import is a pure function of the seed, the words and the files that the words name. The
 //! caller reads these files. Each difference from the tool leads to a note, or to an error at the

@@ -1,5 +1,5 @@
-//! The load engine, the only crate whose code must meet deadlines: schedule, worker (hot path),
-//! in-flight table, connections, and measurements of the client's health.
+//! The only crate that knows time pressure: schedule, worker (hot path), in-flight table,
+//! connections, its own health.
 //!
 //! The crate does not depend on the target being Cassandra, on the program that started it, or on
 //! active faults. Its inputs are nodes, a program and a schedule. [`Load`] is the main entry point.

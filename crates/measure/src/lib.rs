@@ -1,4 +1,5 @@
-//! Types of a measurement: units, clock, histogram, interval, outcome.
+//! The only crate that knows how to represent a measurement: units, clock, histogram, interval,
+//! outcome.
 //!
 //! The crate does not depend on other crates of the workspace, and starts no threads. [`clock`] is
 //! the only module in the workspace that reads clocks. Measured durations are in nanoseconds

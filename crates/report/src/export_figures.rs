@@ -56,7 +56,6 @@ pub fn figures(view: &RunView, page: &Page) -> Vec<FigureFile> {
     all.into_iter().map(file).collect()
 }
 
-<<<<<<< HEAD
 /// Returns `name`, or `name` with a number if it is in `used`. Adds the returned name to `used`.
 fn unused_name(name: String, used: &mut BTreeSet<String>) -> String {
     let numbered = (2..).map(|number| format!("{name}-{number}"));
@@ -64,12 +63,8 @@ fn unused_name(name: String, used: &mut BTreeSet<String>) -> String {
     candidates.find(|one| used.insert(one.clone())).expect("numbers do not end")
 }
 
-/// Returns true if any line of the figure has at least two points. A line with only one second
-/// shows no development over time.
-=======
 /// Returns true if any line of the figure has at least two points. A line with a single point shows
 /// no development over time.
->>>>>>> sweep4-2
 fn is_course(figure: &LeadFigure) -> bool {
     let has_line = |plot: &Plot| match plot {
         Plot::Curve(plot) => plot
