@@ -1,4 +1,4 @@
-//! The only crate that knows how an agent carries out its calls: this program again on a host,
+//! The only crate that executes the calls to an agent, another process of this program on a host,
 //! with a lease and a guard.
 //!
 //! An agent begins with a message that gives its role, and answers calls. It ends the processes

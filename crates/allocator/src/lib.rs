@@ -1,4 +1,4 @@
-//! The only crate that knows how to replace a slow C library's allocator and memcpy.
+//! The only crate that replaces a slow C library's allocator and memcpy.
 //!
 //! A static program uses musl. The allocator of musl has one lock and constantly returns pages to
 //! the kernel. On `x86_64`, musl copies with `rep movsq`, which takes longer to start than most

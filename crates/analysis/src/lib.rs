@@ -1,4 +1,4 @@
-//! The only crate that knows statistics: error bars, effective sample size, comparisons, knee,
+//! The only crate that computes statistics: error bars, effective sample size, comparisons, knee,
 //! procedures, verdict rules.
 //!
 //! All functions are pure functions of measurements, so they do not use I/O, a clock or random

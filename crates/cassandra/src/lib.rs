@@ -1,5 +1,5 @@
-//! The only crate that knows how to talk to one Cassandra node: CQL sessions and TLS, MBeans,
-//! virtual tables, logs, data files.
+//! The only crate that talks to one Cassandra node: CQL sessions and TLS, MBeans, virtual tables,
+//! logs, data files.
 //!
 //! A [`Node`] contains the address of a node and cassay's access to it. Its methods read and change
 //! one node. This crate does not start nodes. The crate `cluster` queries all nodes of a cluster,

@@ -1,4 +1,4 @@
-//! The only crate that knows the terminal: arguments, progress, exit codes, wiring.
+//! The only crate that talks to the terminal: arguments, progress, exit codes, wiring.
 //!
 //! [`main`] is the whole program. If the process was started as an agent, a client or an agent's
 //! helper, `main` runs only this agent, client or helper. Otherwise, `main` calls [`run`], which

@@ -1,4 +1,4 @@
-//! The only crate that knows which runs follow the trials of a run: experiments, tuning, profiled
+//! The only crate that decides which runs follow the trials of a run: experiments, tuning, profiled
 //! trials.
 //!
 //! Each of these runs has a folder in the folder of its parent and a report, and cassay can resume

@@ -1,5 +1,4 @@
-//! The only crate that knows Cassandra as processes on hosts: provisioning, nodes, control;
-//! attached targets.
+//! The only crate that runs Cassandra as processes on hosts, and attaches to other clusters.
 //!
 //! [`start`] turns a [`Target`] into a [`Cluster`]. Dropping the cluster stops everything that
 //! [`start`] has started. [`Cluster::capabilities`] lists the capabilities of a cluster. If a plan

@@ -1,5 +1,5 @@
-//! The only crate that knows the bytes of CQL's protocol: frames in, frames out, templates with
-//! patch points; sans-I/O.
+//! The only crate that reads and writes the bytes of CQL's protocol: requests, responses, templates
+//! with patch points; it does no I/O.
 //!
 //! The crate supports versions 3 to 5 of the protocol (Cassandra 2.1 and later), and answers in
 //! version 4. Invariants:

@@ -1,4 +1,4 @@
-//! The only crate that knows how to set up a host for Cassandra: each setting with its value,
+//! The only crate that judges how a host is set up for Cassandra: each setting with its value,
 //! reason, source and command.
 //!
 //! The crate does not change settings. Facts come from [`host::settings`], which the agent of each

@@ -1,5 +1,4 @@
-//! The only crate that knows how to run a plan: trials in order on a target that is kept if it
-//! fits, resuming.
+//! The only crate that runs a plan: trials in order on a target that is kept if it fits, resuming.
 //!
 //! Invariants: the journal records each action before it happens. The engine stops every target
 //! that it starts, even after a failure. A failed trial does not hide other trials. An interrupted

@@ -1,5 +1,5 @@
-//! The only crate that knows how to break a part of a cluster, confirm it independently, heal
-//! it and confirm that.
+//! The only crate that breaks a part of a cluster, confirms it independently, heals it and confirms
+//! that.
 //!
 //! Each kind of fault has a file with its options, its injection and its observation. [`run`]
 //! performs a fault from the first observation to the last. Invariants: a fault is injected only

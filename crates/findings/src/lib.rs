@@ -1,5 +1,5 @@
-//! The only crate that knows how to turn finished trials into the findings of a run: effects of
-//! faults, comparisons, the answer, the next step.
+//! The only crate that turns finished trials into the findings of a run: effects of faults,
+//! comparisons, the answer, the next step.
 //!
 //! Invariants: equal trials lead to equal findings. No conclusion is based on a trial that may not
 //! be used. If a file cannot be read, only the findings that depend on it are missing.

@@ -1,5 +1,5 @@
-//! The only crate that knows how several clients share a load: shares, one start line, one
-//! stream of intervals.
+//! The only crate that divides a load among several clients: shares, one start line, one stream of
+//! intervals.
 //!
 //! A *client* is another process of this program, on the controller's machine or on another
 //! machine, with separate workers. All workers of all clients share the numbers and the times of

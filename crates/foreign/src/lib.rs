@@ -1,5 +1,4 @@
-//! The only crate that knows how to open a file that others may have made, with limits on type,
-//! size and time.
+//! The only crate that opens files that others may have made, with limits on type, size and time.
 //!
 //! [`TextLines`] reads a text with a limit on each line. [`output`] opens a pipe or a device that a
 //! user names for output.

@@ -1,5 +1,5 @@
-//! The only crate that knows the calls to a host's agent, and how a controller makes them;
-//! simulated and remote hosts.
+//! The only crate that defines the calls to a host's agent, and makes them: simulated and remote
+//! hosts.
 //!
 //! [`Hosts::make`] creates simulated hosts. An [`Agent`] performs the calls of [`calls`],
 //! [`files`], [`faults`], [`queries`], [`machine`], [`attached_nodes`] and [`watch`] on its host.

@@ -1,4 +1,4 @@
-//! The only crate that knows the command lines and files of other tools: cassandra-stress,
+//! The only crate that reads the command lines and files of other tools: cassandra-stress,
 //! NoSQLBench, YCSB, cassandra-easy-stress.
 //!
 //! An import is a pure function of the seed, the words and the files that the words name. The

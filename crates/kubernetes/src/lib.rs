@@ -1,4 +1,4 @@
-//! The only crate that knows how to ask and change Kubernetes by the user's own kubectl.
+//! The only crate that queries and changes Kubernetes, by the user's own kubectl.
 //!
 //! [`Kubectl`] is a namespace of a cluster, accessed with the user's configuration. [`ClientJob`]
 //! owns the pods of clients, and [`PodSet`] owns the pods of managed nodes. [`find`] locates

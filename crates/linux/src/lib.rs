@@ -1,4 +1,4 @@
-//! The only crate that knows Linux interfaces: links, packet filters, control groups, volumes,
+//! The only crate that uses Linux interfaces: links, packet filters, control groups, volumes,
 //! settings, counters.
 //!
 //! With these interfaces, parts of a machine become simulated hosts. This crate does not depend on

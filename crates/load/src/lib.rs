@@ -1,5 +1,5 @@
-//! The only crate that knows time pressure: schedule, worker (hot path), in-flight table,
-//! connections, its own health.
+//! The only crate that sends operations on time: schedule, worker (hot path), in-flight table,
+//! connections, health of the client.
 //!
 //! The crate does not depend on the target being Cassandra, on the program that started it, or on
 //! active faults. Its inputs are nodes, a program and a schedule. [`Load`] is the main entry point.

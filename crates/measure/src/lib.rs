@@ -1,4 +1,4 @@
-//! The only crate that knows how to represent a measurement: units, clock, histogram, interval,
+//! The only crate that defines how a measurement is represented: units, clock, histogram, interval,
 //! outcome.
 //!
 //! The crate does not depend on other crates of the workspace, and starts no threads. [`clock`] is

@@ -1,5 +1,4 @@
-//! The only crate that knows how to answer CQL at once without storing anything: the null
-//! target.
+//! The only crate that answers CQL at once without storing rows: the null target.
 //!
 //! The purpose of the null target is to measure the client. The whole cost of a run against this
 //! target is the cost of the client. The target supports protocol version 4. It listens on loopback

@@ -1,5 +1,5 @@
-//! The only crate that knows Cassandra's full query logs and audit logs, and which of their records
-//! can be replayed.
+//! The only crate that reads Cassandra's full query logs and audit logs, and decides which of their
+//! records can be replayed.
 //!
 //! A full query log (`nodetool enablefullquerylog`) and a binary audit log are files of a Chronicle
 //! queue. [`queue`] splits them into records, and [`entry`] parses the records. A text audit log

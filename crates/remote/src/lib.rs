@@ -1,5 +1,5 @@
-//! The only crate that knows how to reach a machine and talk with it: processes, frames, ssh
-//! and kubectl, leases, clocks.
+//! The only crate that connects to other machines and exchanges messages with agents: processes,
+//! frames, ssh and kubectl, leases, clocks.
 //!
 //! An *agent* is another process of this program, on a host. The controller talks to an agent
 //! through [`Link`], and the agent answers in [`serve`]. A [`Call`] is the definition of one

@@ -1,4 +1,4 @@
-//! The only crate that knows how to show a result: one page model; html, text, json.
+//! The only crate that shows results: one page model, drawn as HTML, text or JSON.
 //!
 //! [`page`] and [`compare`] turn a run on disk into a [`Page`], which contains words, tables and
 //! charts as data. [`html()`], [`text()`], [`markdown()`] and [`json()`] only render a page, so

@@ -1,4 +1,4 @@
-//! The only crate that knows how to put findings into sentences, one file per subject.
+//! The only crate that puts findings into sentences, with one file per subject.
 
 pub mod cause;
 pub mod comparison;

@@ -1,4 +1,4 @@
-//! The only crate that knows the disk: directory of a run, record formats and versions, reading old
+//! The only crate that reads and writes the folders of runs: record formats and their versions, old
 //! runs.
 //!
 //! [`RunWriter`] creates `results/<study>/<stamp>/` and fills it in order of time. It writes the

@@ -1,4 +1,4 @@
-//! The only crate that knows the format of a study: syntax, resolving, planning.
+//! The only crate that reads a study: syntax, resolving, planning.
 //!
 //! The crate parses a text to a [`yaml::Node`], [`merge`]s it, and [`check`]s it against the table
 //! in [`format`]. It then converts it to [`settings`] and a [`plan`], which `engine` runs. Parsing

@@ -1,4 +1,4 @@
-//! The only crate that knows where Cassandra's jars and a Java come from.
+//! The only crate that finds or downloads Cassandra's jars, and finds a Java.
 //!
 //! The poms and the digests of the jars are part of the program (`versions`), so an installed
 //! binary does not require a checkout. Jars come from the cache, from Maven's own cache, from a

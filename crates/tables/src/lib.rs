@@ -1,4 +1,4 @@
-//! The only crate that knows how to export a run as tables: their columns, CSV and Parquet.
+//! The only crate that exports a run as tables: their columns, CSV and Parquet.
 //!
 //! [`export`] reads a run as the store opens it, and writes a file for each table and format. Each
 //! table is defined once, with a line for each column: name, unit, meaning, and source of the

@@ -1,5 +1,5 @@
-//! The only crate that knows how to describe a target as data: nodes, hosts, limits, attachment,
-//! capabilities, kinds of faults.
+//! The only crate that describes a target as data: nodes, hosts, limits, attachment, capabilities,
+//! kinds of faults.
 //!
 //! Creating these values has no effects outside of memory. Some crates make them from a study or a
 //! command line. Other crates use them: `cluster`, `null`, `host` and `fault`. These two groups of

@@ -1,5 +1,5 @@
-//! The only crate that knows the shape of a machine (packages, NUMA nodes, L3 groups, cores,
-//! threads) and how to place instances on it.
+//! The only crate that describes the shape of a machine (packages, NUMA nodes, L3 groups, cores,
+//! threads), and places instances on it.
 //!
 //! [`Machine::read`] reads a [`Machine`] from a /sys tree, an archive of such a tree, hwloc XML,
 //! the output of lscpu or a synthetic description. [`plan()`] makes a [`Plan`] from a machine and a

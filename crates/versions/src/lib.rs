@@ -1,4 +1,4 @@
-//! The only crate that knows how Cassandra's release lines differ, as data with one folder per
+//! The only crate that describes how Cassandra's release lines differ, as data with one folder per
 //! line.
 //!
 //! A line consists of the releases with the same number, such as 4.1, which differ only by fixes. A

@@ -1,5 +1,5 @@
-//! The only crate that knows where keys and values come from and what a read must return; named
-//! workloads and workload files.
+//! The only crate that generates keys and values, and checks the results of reads: named workloads
+//! and workload files.
 //!
 //! Operation n is a pure function of (seed, n). It uses no clock, no I/O, no thread, and no state
 //! that remains after an operation. Any process can therefore regenerate and verify any row.

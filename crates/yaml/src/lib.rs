@@ -1,5 +1,5 @@
-//! The only crate that knows where a mistake is in a text: located YAML trees, collected
-//! mistakes, did-you-mean.
+//! The only crate that finds the line and column of a mistake in a text: located YAML trees,
+//! collected mistakes, near names.
 //!
 //! Reading order: [`parse`] creates [`Node`]s, each of which contains its [`Place`]. Checks add
 //! mistakes with their places to [`Diagnostics`], which shows all of them together. No mistake
