@@ -100,8 +100,8 @@ fn noise_sentence(study: &Study, noise: f64) -> String {
     format!("with {noise} % scatter {found}; {same}.")
 }
 
-/// Returns the metric of the primary comparison. If the study does not name it, it is latency if a
-/// point is a rate, and otherwise throughput.
+/// Returns the metric of the primary comparison. If the study does not name a metric, returns
+/// latency if a point is a rate, and otherwise throughput.
 fn metric(study: &Study) -> Metric {
     let outlooks = study.variants.iter();
     let mut points = outlooks.flat_map(|variant| variant.settings.procedure.outlook().points);

@@ -141,16 +141,15 @@ struct Engine<'a> {
     findings: BTreeMap<usize, TrialFinding>,
     /// Number of starts of the run, including this one.
     start: u64,
-    /// Failed trials. The findings contain them, and a resumed run repeats them.
+    /// Failed trials, which the findings contain and a resumed run repeats.
     failed: BTreeMap<usize, TrialFinding>,
     running: Option<Running>,
-    /// Clients on other machines, if a trial needs them.
+    /// Clients in separate processes, if a trial needs them.
     fleet: Option<FleetUse>,
     /// Name of the folder of the last trial on the running target. The logs of the target are
     /// written there.
     logs: Option<String>,
-    /// Ceilings of the client. The index is the first variant with the same program. The run
-    /// measures a ceiling when it first needs the ceiling.
+    /// Ceilings of the client, at the index of the first variant with the same program.
     ceilings: Vec<Ceilings>,
     /// Earlier trials on which the procedures base their decisions.
     histories: Histories<'a>,

@@ -73,8 +73,8 @@ fn lacking(needs: Vec<Need>, capabilities: &[CapabilityStatus]) -> Vec<UnmetNeed
 /// Refuses a study with unmet needs. Reports all unmet needs at once, and does not start processes.
 ///
 /// # Errors
-/// The unmet needs, each with its reason and with the section of the study that causes it. Also the
-/// reasons why this machine cannot start the nodes now.
+/// The study has needs that are not met, or this machine cannot run the nodes or the client now.
+/// The message lists all needs and reasons, with the section of the study that causes each need.
 pub fn check(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()> {
     refuse(study, not_startable(study, plan, dirs))
 }
@@ -82,7 +82,8 @@ pub fn check(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()> {
 /// Like [`check`], but also connects to the machines of the study and checks them.
 ///
 /// # Errors
-/// The errors of [`check`], or all machines that cannot be reached.
+/// The errors of [`check`]. It is also an error if a machine cannot be reached, or cannot host
+/// nodes.
 pub fn check_with_machines(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()> {
     let mut others = not_startable(study, plan, dirs);
     others.extend(unready(study));

@@ -21,7 +21,8 @@ use study::settings::{
 use study::units;
 use workload::{Program, Statement};
 
-/// Returns `plan.json` of a plan. `cassay` is the version of cassay that made the plan.
+/// Returns the content of `plan.json` for a plan. `cassay` is the version of cassay that made the
+/// plan.
 pub fn plan_record(study: &Study, plan: &Plan, cassay: &str) -> PlanRecord {
     PlanRecord {
         format: FORMAT,
@@ -97,7 +98,6 @@ fn combinations(study: &Study) -> Option<CombinationsRecord> {
     })
 }
 
-/// Returns the planned faults of each variant that has faults.
 fn faults(study: &Study) -> BTreeMap<VariantName, Vec<PlannedFaultRecord>> {
     let seconds = |ns: u64| ns as f64 / 1e9;
     let planned = |fault: &StudyFault| PlannedFaultRecord {
@@ -188,8 +188,8 @@ fn request(program: &Program, statement: &Statement, client: &Client) -> Request
     }
 }
 
-/// Returns `trial.json` of a trial. Also used for the entry of a trial in `plan.json`, where the
-/// point may be missing.
+/// Returns the content of `trial.json` for a trial. `plan.json` contains the same record for each
+/// trial, but the point may be missing there.
 pub fn trial_record<P>(study: &Study, trial: &Trial<P>) -> TrialRecord
 where
     P: Copy + Into<Option<Point>>,

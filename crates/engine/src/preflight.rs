@@ -342,7 +342,7 @@ pub fn may_write(running: &Running, program: &Program, stage: Stage) -> Result<(
 }
 
 /// Checks the rows that a study declares as present. Each table of the workload must exist and have
-/// at least one row.
+/// at least one row. Only the tables of recorded traffic may be empty.
 ///
 /// # Errors
 /// A table is missing or empty.

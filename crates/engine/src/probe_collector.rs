@@ -36,7 +36,6 @@ const OTHERS_PROBE_PERIOD: Duration = Duration::from_secs(1);
 /// Probes of one trial.
 #[derive(Default)]
 pub struct ProbeCollector {
-    /// Probes that are running.
     probes: Vec<Probes>,
     /// Reason why the CPU use of other programs on this machine cannot be measured.
     others_unseen: Option<String>,

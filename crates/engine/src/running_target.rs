@@ -337,7 +337,6 @@ fn node_settings(cluster: &Cluster) -> Result<Vec<(String, BTreeMap<String, Stri
     }
 }
 
-/// Returns true if a setting is an address of the node.
 fn is_address(name: &str) -> bool {
     const ADDRESSES: [&str; 4] = [
         "listen_address",

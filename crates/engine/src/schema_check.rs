@@ -139,8 +139,8 @@ fn may_be(takes: &CqlType, made: &CqlType) -> bool {
     is_element || is_list || is_taken(takes, made)
 }
 
-/// Returns the reason why the workload cannot know the rows of a read. Returns `None` if it knows
-/// them.
+/// Returns the reason why the workload cannot know the rows of a read. Returns `None` if the
+/// workload knows the rows.
 fn other_columns(expected: &Expectation, found: &PreparedStatement) -> Option<String> {
     let known = expected.all_columns.as_ref()?;
     let shown: Vec<&ColumnSpec> = found.result_columns.iter().collect();

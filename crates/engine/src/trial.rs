@@ -141,7 +141,7 @@ struct State {
     told: SelfReport,
 }
 
-/// Size of the tables on disk before and after the load.
+/// Size of the tables on disk before and after the load, and the number and size of writes.
 #[derive(Debug, Default)]
 struct Storage {
     before: Option<TableStorage>,
@@ -167,8 +167,8 @@ fn explained(error: Error, running: &Running, state: &State) -> Error {
     behind(error, &causes)
 }
 
-/// Copies the new lines of the nodes' logs, before the trial is judged and counts as done. Returns
-/// the logs that can no longer be read.
+/// Copies the new lines of the nodes' logs before the trial is judged. Returns the gaps in the logs
+/// and in the readings of the probes.
 fn missing(running: &mut Running, trial: &Path) -> Vec<GapRecord> {
     let logs = running.collect_logs(&trial.join("logs"), LogsUntil::WholeLine);
     let unheard = running.cluster.unheard();
@@ -389,8 +389,8 @@ impl TrialRun<'_> {
         running.warmed = Some(state.pids.clone());
         let first = self.trial.first_operation;
         let range = first..offered.summary.next_operation;
-        // The client did not record the writes, and they may have changed any row, so the state of
-        // all rows is unknown.
+        // If the client did not record the writes, the state of all rows is unknown, because the
+        // writes may have changed any row.
         running.written = match (running.written.take(), &offered.summary.ledger) {
             (Some(mut written), Some(ledger)) => {
                 state.outcomes = written.add_main(&self.program, ledger, range);

@@ -37,14 +37,14 @@ pub fn sentence(
     }
 }
 
-/// Begins the sentence for a variant whose need is unknown.
+/// Returns the first words of the sentence for a variant whose need is unknown.
 fn unknown(facts: &Facts) -> String {
     let point = facts.point.words();
     format!("How many client machines the highest point, {point}, needs")
 }
 
 fn without_ceiling(facts: &Facts, by_link: Option<String>, shape: &Shape, source: &str) -> String {
-    // Machines other than this one cannot reach a null target of this machine.
+    // Other machines cannot reach a null target on the machine that runs cassay.
     let alone = match (facts.names_machines, facts.splits_range) {
         (false, _) => "",
         (true, false) => " --set 'client.machines=[here]'",

@@ -11,9 +11,8 @@ const START: u64 = 1000 * SECOND_NS;
 /// A scripted event.
 #[derive(Clone, Copy)]
 enum Fate {
-    /// An interval ends.
     Interval,
-    /// A node dies, and is up again later.
+    /// A node dies, and is up again after this time in ms.
     Dies(&'static str, u64),
     CtrlC,
 }
@@ -208,7 +207,7 @@ fn a_death_and_ctrl_c_are_seen_at_the_next_tick() {
     assert_eq!(done(&pressed), [(1800, "Abandon")]);
 }
 
-/// Returns the actions on faults, with their times.
+/// Returns the actions on faults and the early end of the load, with their times.
 fn fault_actions(sim: &Sim) -> Vec<(u64, &str)> {
     let is_one = |text: &str| ["inject", "heal", "omit"].contains(&text.split(' ').next().unwrap());
     let mut done = done(sim);

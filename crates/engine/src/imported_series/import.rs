@@ -138,7 +138,6 @@ fn zone_hint(series: [i128; 2], run: [i128; 2]) -> String {
     }
 }
 
-/// Formats a wall-clock time.
 fn utc(unix_ns: i128) -> String {
     match jiff::Timestamp::from_nanosecond(unix_ns) {
         Ok(time) => time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),

@@ -87,7 +87,7 @@ fn option((name, given): (String, OptionValue)) -> SchemaOption {
     SchemaOption { name, value }
 }
 
-/// Returns the options of the study. Adds those options in `made` that the study does not set.
+/// Returns the options of the study, and the options in `made` that the study does not set.
 fn beside(
     made: impl Iterator<Item = SchemaOption>,
     study: &[(String, Value)],

@@ -18,10 +18,10 @@ use std::time::Duration;
 use workload::random::mix;
 use workload::{ColumnRole, SampledPartition, TableSample};
 
-/// Number of rows to read of each partition. With 10,000 keys of a table of 100 million rows, the
-/// sampling reads and counts less than a thousandth of the rows.
+/// Maximum number of rows to read from each partition. With 10,000 keys of a table of 100 million
+/// rows, the sampling reads and counts less than a thousandth of the rows.
 const ROWS_READ: usize = 4;
-/// Average number of rows to count for each selected key.
+/// Maximum number of rows to count, as an average per selected key.
 const ROWS_COUNTED: u64 = 5;
 /// Maximum number of rows to count in a partition.
 const PARTITION_ROWS_MAX: u64 = 10_000;
@@ -38,9 +38,7 @@ pub(super) struct Sampling<'a> {
     pub(super) keys: u64,
     /// Maximum number of tokens per second.
     pub(super) keys_per_s: u64,
-    /// Seed that determines the tokens.
     pub(super) seed: u64,
-    /// Flag that ends the sampling.
     pub(super) stop: &'a AtomicBool,
 }
 
@@ -79,7 +77,6 @@ impl Sampling<'_> {
     }
 }
 
-/// State of the sampling.
 struct KeySampler<'a> {
     sampling: &'a Sampling<'a>,
     session: &'a mut Session,
@@ -92,7 +89,7 @@ struct KeySampler<'a> {
     partition_key: Vec<String>,
     clustering: Vec<String>,
     partitions: Vec<SampledPartition>,
-    /// Partitions that have more rows than were read. Each entry contains the index into
+    /// Partitions that may have more rows than were read. Each element contains the index into
     /// `partitions`, and the token.
     longer: Vec<(usize, i64)>,
     rows_read: u64,
@@ -198,7 +195,7 @@ impl<'a> KeySampler<'a> {
         Ok(())
     }
 
-    /// Returns the first rows of the first partition at or after a token.
+    /// Returns the first rows at or after a token, which may belong to several partitions.
     fn rows_from(&mut self, token: i64) -> Result<Vec<Vec<Value>>> {
         let found = self.session.query_rows(&format!("{}{token} LIMIT {ROWS_READ}", self.after))?;
         self.rows_read += found.rows.len() as u64;
@@ -225,9 +222,9 @@ impl<'a> KeySampler<'a> {
         });
     }
 
-    /// Counts the rows of partitions that have more rows than were read, up to a total limit. The
-    /// workload can then choose a row among all rows of a partition. Partitions beyond the limit
-    /// are assumed to have the average number of rows.
+    /// Counts the rows of the partitions in `longer`, up to a total limit. The workload can then
+    /// choose a row among all rows of a partition. Partitions beyond the limit are assumed to have
+    /// the average number of rows.
     fn count(&mut self) -> Result<()> {
         let mut room = self.sampling.keys.saturating_mul(ROWS_COUNTED);
         let (mut counted, mut sum) = (0, 0u64);

@@ -16,7 +16,7 @@ const PARTITIONER: &str = "Murmur3Partitioner";
 ///
 /// # Errors
 /// The keyspace has no table with this name, or the cluster uses another partitioner. The hint
-/// lists the existing tables or an alternative.
+/// lists the existing tables, or names an alternative.
 pub(super) fn read(session: &mut Session, names: &(String, String)) -> Result<TableSample> {
     let (keyspace, table) = names;
     let of_table = format!(
@@ -63,8 +63,8 @@ fn described(
     Ok(first)
 }
 
-/// Returns the columns with a CHECK constraint (6.0). Only DESCRIBE shows such a constraint. The
-/// tables of `system_schema` do not.
+/// Returns the columns with a CHECK constraint (from Cassandra 6.0 on). Only DESCRIBE shows such a
+/// constraint. The tables of `system_schema` do not.
 fn checked(statement: &str, columns: &[SampledColumn]) -> Vec<String> {
     let tokens = tokens(statement).unwrap_or_default();
     let (mut last, mut found) = (None, Vec::new());

@@ -96,7 +96,8 @@ impl ResourceUse {
 }
 
 /// Returns the events per second of the processes of all nodes, and of the CPUs of their hosts.
-/// Without separate hosts, the CPUs also execute other programs, so their events are absent.
+/// Without separate hosts, the CPUs also execute other programs, so the events of the CPUs are
+/// absent.
 fn events_per_s(kept: &[InWindow<'_>], nodes: &[NodeInfo], has_hosts: bool) -> Costs {
     let names: BTreeSet<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
     let hosts: BTreeSet<&str> = nodes.iter().map(|node| node.host.as_str()).collect();

@@ -38,8 +38,8 @@ const LOAD_IN_FLIGHT: u32 = 64;
 /// about this share.
 const SIZE_TOLERANCE: f64 = 0.02;
 /// Maximum number of rounds to load up to a size. After the first round, the size of a row is
-/// known, so three rounds usually suffice. If they do not, the nodes free the space again while
-/// cassay loads.
+/// known, so three rounds usually suffice. If more rounds are necessary, the nodes free the space
+/// again while cassay loads.
 const SIZE_ROUNDS_MAX: u32 = 12;
 /// Share of the estimated number of rows that the first round loads. It is less than 1 because rows
 /// may be larger on disk than estimated.
@@ -369,8 +369,8 @@ impl TrialRun<'_> {
         Ok(None)
     }
 
-    /// Returns true if the client records acknowledged writes. It does so if the trial reads rows
-    /// back at the end, and if the memory suffices.
+    /// Returns true if the client records acknowledged writes: the trial reads rows back at the
+    /// end, and the memory suffices.
     fn keeps_ledger(&self, operations: u64) -> bool {
         self.settings.verify.sample.is_asked() && operations <= LEDGER_OPERATIONS_MAX
     }
@@ -446,7 +446,6 @@ impl TrialRun<'_> {
         Ok(())
     }
 
-    /// Restores the data of the snapshot, on every node.
     fn restore(&mut self, running: &mut Running, state: &mut State) -> Result<()> {
         let kept = running.standing.snapshot(self.settings);
         let name = kept

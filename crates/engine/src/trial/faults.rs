@@ -38,7 +38,7 @@ pub(super) struct FaultTarget {
     pub nodes: Vec<(NodeIndex, String)>,
 }
 
-/// A fault in effect.
+/// Thread of a fault that has begun and has not ended.
 struct Open {
     order: Option<Order>,
     told: Receiver<FaultMessage>,
@@ -366,7 +366,7 @@ fn hottest_replica(running: &Running, program: &Arc<Program>) -> Result<NodeInde
     first.with_context(|| format!("no node owns the token {token} of the hottest partition"))
 }
 
-/// Sends a message. If the receiver no longer exists, the fault has already been healed.
+/// Sends a message. If the receiver no longer exists, the message is dropped.
 fn say(to: &Sender<FaultMessage>, told: FaultMessage) {
     let _ = to.send(told);
 }

@@ -98,7 +98,6 @@ impl TrialRun<'_> {
         judged(TrialFinding { limits, ..finding }, &judgement)
     }
 
-    /// Returns the record of the measured window of an endurance trial.
     fn endurance(
         &self,
         running: Option<&Running>,
@@ -247,8 +246,8 @@ impl TrialRun<'_> {
     }
 }
 
-/// Returns the number of pending compactions on all nodes at the end of the window, according to
-/// the last reading.
+/// Returns the number of pending compactions on all nodes at the end of the window, from the last
+/// bin of the readings.
 fn pending_at_end(evidence: &Evidence) -> Option<f64> {
     evidence.pending_compactions.as_ref()?.last().copied()
 }
@@ -367,7 +366,6 @@ fn client(evidence: &Evidence, counts: &WindowCounts, known: &ClientRecord) -> C
     }
 }
 
-/// Returns the CPU use of the machine, if it can be read.
 fn machine_record(machine: &MachineUse) -> MachineRecord {
     MachineRecord {
         cpus: machine.cpu.map(|cpu| cpu.cpus as u64),
@@ -381,7 +379,7 @@ fn machine_record(machine: &MachineUse) -> MachineRecord {
     }
 }
 
-/// Returns the size of one node's data in bytes, without the overhead of the database.
+/// Returns the estimated size of one node's data in bytes, without the overhead of the database.
 fn data_bytes(settings: &Settings, program: &Program) -> u64 {
     let copies = settings.keyspace.replication.copies();
     let nodes = match &settings.target {

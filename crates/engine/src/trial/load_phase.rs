@@ -1,7 +1,7 @@
 //! Offers the load of a trial, and performs the actions during the load.
 //!
-//! [`Conduct`] makes the decisions, and this file implements the `World` that carries them out. It
-//! writes intervals and readings to disk, checks the nodes, and reports progress.
+//! [`Conduct`] makes the decisions, and this file implements the `World` that carries them out. The
+//! `World` writes intervals and readings to disk, checks the nodes, and reports progress.
 
 use super::faults::Faults;
 use super::{State, TrialEnd, TrialRun};
@@ -142,14 +142,12 @@ impl Offering<'_, '_> {
         }
     }
 
-    /// Reports the stage that a fault has reached.
     fn reached(&mut self, number: usize, stage: FaultStage) {
         (self.run.events)(Event::FaultReached(number, stage));
     }
 }
 
 impl TrialRun<'_> {
-    /// Begins a phase now.
     pub(super) fn begin_phase(&mut self, kind: PhaseKind, state: &mut State) -> Result<()> {
         self.begin_phase_at(kind, clock::now_ns(), state)
     }

@@ -216,7 +216,7 @@ impl TrialRun<'_> {
             let Some(injected_s) = record.injected_s.filter(|_| lossy.is_some()) else {
                 continue;
             };
-            // When cassay made this observation, the node was off, so it did not acknowledge writes
+            // The node was off when cassay observed the fault, so the node acknowledged no write
             // after that time.
             let off_s = record.seen_s.or(record.whole_s);
             written.may_lose(ns(injected_s - within_s)..off_s.map_or(u64::MAX, ns));
@@ -333,7 +333,7 @@ fn takes_nodes_times(program: &Program) -> bool {
     statements.any(|statement| !statement.returns_rows && !statement.client_timestamp)
 }
 
-/// Returns the faults. Each fault contains the data that the affected nodes may have lost.
+/// Returns the faults, with the data that the affected nodes may have lost through each fault.
 fn blows(settings: &Settings, running: &Running, program: &Arc<Program>) -> Vec<FailureEvent> {
     let nodes_count = running.cluster.nodes().len() as u64;
     let takes_over = nodes_count > settings.keyspace.replication.copies();
@@ -406,7 +406,7 @@ fn commit_log_of(settings: &BTreeMap<String, String>, is_used: bool) -> Option<C
 }
 
 /// Returns a duration in seconds. The value of the setting contains a unit. Under the older name of
-/// the setting, the value is in milliseconds. Returns `None` if the node has not set it.
+/// the setting, the value is in milliseconds. Returns `None` if the node has neither setting.
 ///
 /// # Errors
 /// The value is not a duration.

@@ -19,7 +19,6 @@ const STATES_MAX: u64 = 500_000;
 const INITIAL: i64 = 0;
 /// Maximum number of violations that the finding lists individually.
 const VIOLATIONS_MAX: usize = 100;
-/// Description of the method of the check.
 const METHOD: &str = "Wing and Gong's search with Lowe's memoisation, one register at a time";
 
 impl TrialRun<'_> {
@@ -73,7 +72,7 @@ impl TrialRun<'_> {
     }
 }
 
-/// Judges the histories by register.
+/// Judges the history of each register.
 fn judged(by_key: &BTreeMap<u64, Vec<RegisterOperation>>, states_max: u64) -> RegistersRecord {
     let mut record = RegistersRecord {
         method: METHOD.to_owned(),

@@ -26,8 +26,8 @@ const LINE_BYTES_MAX: usize = 16 << 20;
 /// other.
 const BEGINS: &str = "(PDH-CSV";
 
-/// Default columns. They contain the CPU time that the machine was promised and received, its
-/// memory, its adapters and its network. They omit the many groups of the hypervisor itself.
+/// Default columns: the CPU time that the VMs used or waited for, the memory, the disk adapters and
+/// the network. With these columns, the import omits the many groups of the hypervisor itself.
 const USUAL: [&str; 19] = [
     r"\physical cpu(_total)\% util time",
     r"\physical cpu(_total)\% processor time",
@@ -87,8 +87,8 @@ struct Column {
 /// order. If `columns` is empty, reads the default columns.
 ///
 /// # Errors
-/// The file cannot be read, is not of this format, has a line that differs from the others, or no
-/// column matches.
+/// The file cannot be read, is not of this format, or has a line that differs from the others. It
+/// is also an error if no column matches.
 pub fn read_esxtop(path: &Path, columns: &[String]) -> Result<SeriesFile> {
     let file = foreign::open(FileKind::Series, path)
         .with_context(|| format!("read {}", path.display()))?;
@@ -119,15 +119,16 @@ struct Table {
     form: TimeForm,
     columns: Vec<Column>,
     room: Room,
-    /// Number of the line and number of cells of an incomplete line. It must be the last line of a
+    /// Line number and number of cells of an incomplete line, which must be the last line of a
     /// recording.
     half: Option<(u64, usize)>,
     notes: Vec<String>,
 }
 
 impl Table {
-    /// Adds the rows of a line. Each row is one line, so a missing quote cannot join two rows. Old
-    /// Macs end a row by a carriage return, and then a line contains all rows.
+    /// Adds the rows of a line. Each line is parsed separately, so a missing quote cannot join the
+    /// rows of two lines. Old Macs end a row by a carriage return, so that one line contains all
+    /// rows.
     fn line(&mut self, line: &Line<'_>, wanted: &[String]) -> Result<()> {
         if self.names.is_empty() {
             self.separator = separator(line.bytes);
@@ -319,7 +320,7 @@ fn choose<'n>(names: &'n [String], wanted: &[String]) -> Result<(Vec<Column>, BT
             continue;
         };
         if usual && parts.is_system_group() && !vms.contains(parts.name()) {
-            // The names of the other groups are the hypervisor's own.
+            // The other system groups need no note, because their fixed names do not belong to VMs.
             if parts.has_world_number() {
                 left_out.insert(parts.name());
             }
@@ -430,7 +431,7 @@ impl<'a> Parts<'a> {
 /// Returns the unit that the name of a counter contains, or `count` if it contains none.
 fn unit(counter: &str) -> &'static str {
     let per_second = counter.ends_with("/sec");
-    // In some languages, the sign follows the name, as in `Prozessorzeit (%)`.
+    // In some languages, the percent sign follows the name, as in `Prozessorzeit (%)`.
     if counter.starts_with('%') || counter.ends_with("(%)") {
         "%"
     } else if counter.contains("MilliSec") {

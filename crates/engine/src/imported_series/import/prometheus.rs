@@ -71,8 +71,8 @@ pub fn read_prometheus(path: &Path, metrics: &[String]) -> Result<SeriesFile> {
     Ok(SeriesFile { series, notes })
 }
 
-/// Calls a function for each whole line of a text except blank lines. The line is trimmed. An error
-/// contains the line number. Returns notes about the parts of the text that were left out.
+/// Calls a function for each complete line of a text that is not blank. The line is trimmed. An
+/// error contains the line number. Returns notes about the parts of the text that were left out.
 fn for_each_line(
     input: impl Source,
     mut take: impl FnMut(u64, &str) -> Result<()>,
@@ -138,7 +138,7 @@ impl SeriesInProgress {
         }
     }
 
-    /// Adds the samples of one text. `age` is the time to use for samples without a time.
+    /// Adds the samples of one text. Samples without a time get the time `age`, in ns since 1970.
     fn add(&mut self, exposition: Exposition, age: Option<u64>, filter: &Filter) -> Result<()> {
         for sample in &exposition.samples {
             self.add_sample(&exposition, sample, age, filter)
@@ -188,8 +188,9 @@ impl SeriesInProgress {
         Ok(notes)
     }
 
-    /// Adds the selected samples of a file, line by line. Reads the file twice, because the kind of
-    /// a metric may come after the metric. Returns notes about the parts that were left out.
+    /// Adds the selected samples of a file, line by line. Reads the file twice, because the
+    /// declaration of a metric's kind may follow its samples. Returns notes about the parts that
+    /// were left out.
     fn add_file(&mut self, path: &Path, filter: &Filter) -> Result<Vec<String>> {
         let open = || foreign::open(FileKind::Samples, path);
         let mut known = Exposition::default();

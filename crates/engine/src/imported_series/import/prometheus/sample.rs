@@ -4,7 +4,6 @@
 use crate::imported_series::import::unix_ns;
 use anyhow::{Context, Result, bail, ensure};
 
-/// Kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MetricKind {
     Gauge,
@@ -100,8 +99,8 @@ impl Sample {
     }
 }
 
-/// Returns true if the text is a valid name of a metric. The name may follow the rules of this
-/// version, or those of version 3, which allow any text in quotes.
+/// Returns true if the text can be the name of a metric. Also accepts characters that only version
+/// 3 of the format allows, except quotes.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && !name.contains('"')
 }
