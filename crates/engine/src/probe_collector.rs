@@ -315,8 +315,8 @@ pub struct DatabaseProbes {
     pub tables: Vec<String>,
 }
 
-/// Converts the probe settings to the form that the target needs. Returns `None` if the probes have
-/// nothing to read.
+/// Converts the probe settings to the form that the target needs. Returns `None` if the study
+/// switches the probes off.
 pub fn spec(settings: &Settings) -> Option<ProbeSpec> {
     let probes = settings.probes.as_ref()?;
     let period = |ns: Option<u64>| ns.map(Duration::from_nanos);

@@ -359,14 +359,14 @@ fn release(node: &Node, text: &str, path: &str, diagnostics: &mut Diagnostics) -
     }
 }
 
-/// Maximum number of words that a message lists.
+/// Number of permitted words from which on a message does not list the words.
 const KNOWN_SHOWN_MAX: usize = 16;
 
-/// Returns a message part that describes the permitted words. Also returns a hint if `text` is a
-/// misspelt word of this set.
+/// Returns a message about a word that is not permitted. Also returns a hint if `text` resembles a
+/// permitted word, or if the message does not list the words.
 pub(crate) fn unknown(path: &str, text: &str, known: &[&str]) -> (String, Option<String>) {
     let one_of = match known.len() {
-        // A list with more words than this does not help a user who has misspelt a word.
+        // A longer list does not help a user who has misspelt a word.
         KNOWN_SHOWN_MAX.. => format!("{} values", known.len()),
         _ => known.join(", "),
     };

@@ -34,7 +34,7 @@ pub struct Condition {
 }
 
 /// Returns the conditions of a study. Their subjects have a fixed order. The null target has no
-/// conditions for nodes and tables.
+/// conditions for nodes, tables and data.
 pub fn conditions(study: &Study) -> Vec<Condition> {
     let mut by_about: BTreeMap<usize, Vec<(&Variant, String)>> = BTreeMap::new();
     for variant in &study.variants {

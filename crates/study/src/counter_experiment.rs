@@ -158,7 +158,8 @@ fn scaled(tree: &Tree, path: &str, factor: f64, enlarges: bool) -> Result<Settin
     let to = match now {
         Tree::Count(count) => Tree::Count(at_least_one_more(*count, factor)),
         Tree::Number(number) => Tree::Number(measure::number::round(number * factor, 4)),
-        // The size is rounded to whole mebibytes, because sizes in a study have no fractions.
+        // The size is rounded down to whole mebibytes or kibibytes, because sizes in a study have
+        // no fractions.
         Tree::Bytes(bytes) if *bytes >= 64 << 20 => Tree::Bytes(of(*bytes) >> 20 << 20),
         Tree::Bytes(bytes) => Tree::Bytes(of(*bytes) >> 10 << 10),
         Tree::BitRate(rate) => Tree::BitRate(of(*rate) / 1000 * 1000),
@@ -196,7 +197,8 @@ fn scaled_text(key: &str, text: &str, factor: f64) -> Result<Value, String> {
     })
 }
 
-/// Multiplies a whole number by `factor`. The result differs from the number, and is at least 1.
+/// Multiplies a whole number by `factor`. The result differs from the number, unless the number is
+/// 1 and `factor` is less than 1. The result is at least 1.
 fn at_least_one_more(number: u64, factor: f64) -> u64 {
     let scaled = (number as f64 * factor).round() as u64;
     if scaled != number {

@@ -15,13 +15,10 @@ use yaml::{Diagnostics, Limits, Node, Raw, SourceText};
 /// Path of the key for the machines of a local target.
 pub const PATH: &str = "target.local.machines";
 
-/// Path of the key for the number of hosts.
 const HOSTS: &str = "target.local.hosts";
 
-/// Path of the key for the clients' machines.
 const CLIENTS: &str = "client.machines";
 
-/// Keys that a file of machines may have.
 const MACHINES_KEY: &str = "machines";
 const CLIENTS_KEY: &str = "clients";
 

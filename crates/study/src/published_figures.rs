@@ -44,8 +44,8 @@ impl PublishedFile {
     /// `None`, the file may name any variant.
     ///
     /// # Errors
-    /// A sentence, if the file cannot be read, has another form, or names variants that the study
-    /// does not have.
+    /// The file cannot be read, has another form, or names variants that the study does not have.
+    /// The error is a sentence.
     pub fn read(
         name: &str,
         inputs: &Inputs<'_>,

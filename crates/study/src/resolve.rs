@@ -220,7 +220,6 @@ fn new_source(name: &str, text: &str, out: &mut Diagnostics) -> Place {
     }
 }
 
-/// Data that is needed to resolve the variants of a study.
 struct Resolver<'a> {
     root: &'a Node,
     overrides: &'a Overrides,
@@ -228,7 +227,6 @@ struct Resolver<'a> {
     inputs: &'a Inputs<'a>,
 }
 
-/// A study that is resolved for one scale.
 struct ResolvedScale {
     variants: Vec<Variant>,
     axes: Vec<Axis>,
@@ -443,7 +441,8 @@ fn replace_target(node: &mut Node, target: &Node) {
 /// are warm after the first second. The null target itself has no compiler or caches to warm up.
 pub(crate) const WARMUP_NULL_NS: u64 = SECOND_NS;
 
-/// Switches off settings that the target does not support, unless the study states them explicitly.
+/// Switches off settings that the target does not support. If the study explicitly requests such a
+/// setting, the rules have already refused the study.
 fn adapt(mut settings: Settings) -> Settings {
     let null = matches!(settings.target, Target::Null(_));
     if null {

@@ -70,7 +70,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
 }
 
 /// Checks that `require` names a requirement. A requirement with a wrong key or value counts,
-/// because its own mistake already tells the user.
+/// because another message already reports it.
 fn empty_requirements(subject: &Subject<'_>, out: &mut Diagnostics) {
     // These keys only modify the requirements beside them.
     const MODIFIERS: [&str; 3] = ["worse_by", "at", "inconclusive"];
@@ -139,8 +139,9 @@ fn whole_seconds(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that a study with an imported command line does not set the load, the tables or the
-/// length, because the command line determines them.
+/// Requires `procedure` in a study without an imported command line. If the study has an imported
+/// command line, checks that the study does not set the load, the tables or the length, because the
+/// command line determines them.
 fn imported(subject: &Subject<'_>, out: &mut Diagnostics) {
     let tools = imports::Tool::ALL.into_iter().map(imports::Tool::name);
     let import = tools.map(|tool| format!("workload.{tool}")).find(|path| subject.wrote(path));

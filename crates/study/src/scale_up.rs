@@ -1,6 +1,6 @@
-//! Expands `procedure.scale_up`, which applies the same load to an increasing part of a machine. It
-//! becomes an additional axis of a matrix, with a value for each number of units. Another procedure
-//! defines the load.
+//! Expands `procedure.scale_up`, which applies the same load to an increasing part of a machine.
+//! The key becomes an additional axis of a matrix, with a value for each number of units. Another
+//! procedure defines the load.
 //!
 //! Like a grid, `scale_up` is expanded before other code examines the study. So every number is
 //! checked by the rules of the key that it sets. Trials, blocks and comparisons are those of a

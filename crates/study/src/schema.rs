@@ -16,7 +16,6 @@ use crate::format::{self, Exclusive, Type};
 use imports::Tool;
 use serde_json::{Map, Value, json};
 
-/// Text that describes the schema to its readers.
 const SCHEMA_DESCRIPTION: &str = "A study of cassay: one question about an Apache Cassandra \
                                   cluster. Generated from the program's table of keys; \
                                   docs/study-file.md has the same content.";
@@ -55,7 +54,6 @@ fn properties(path: &str) -> Value {
         .into()
 }
 
-/// Returns the reference to the form of a key.
 fn reference(path: &str) -> Value {
     json!({"$ref": format!("#/$defs/{path}")})
 }

@@ -211,8 +211,8 @@ pub fn format_bytes(bytes: u64) -> String {
     format_exact(bytes, &units, "B")
 }
 
-/// Formats a count for output to users, with about three digits, for example as `1.82M`, `64.0k` or
-/// `123`.
+/// Formats a count for output to users, with about three significant digits, for example as
+/// `1.82M`, `64.0k` or `123`.
 pub fn count_for_people(count: u64) -> String {
     let (unit, scale) = match count {
         0..1_000 => return count.to_string(),

@@ -138,8 +138,8 @@ fn in_ranges(all: &mut Import, imported: &ImportedCommands) -> Result<(), Diagno
     let mut has_range = false;
     for step in &mut all.steps {
         let name = &step.name;
-        // A step that creates tables has only one operation in flight, because its statements run
-        // one after the other. Such a step is not divided.
+        // A step with fewer operations in flight than workers is not divided. For example, the
+        // statements of a step that creates tables run one after the other.
         let threads = least_in_flight(step.offer);
         if u64::from(threads) < needed {
             all.notes.push(format!(

@@ -71,8 +71,8 @@ fn is_on(target: &Target) -> bool {
     target.local().and_then(setting).unwrap_or(false)
 }
 
-/// Describes the first pair of variants for which a restart switches Accord off or on while nodes
-/// have an Accord table. `None` if no pair does. `programs` are the programs of the variants.
+/// Describes the first pair of variants for which a restart switches Accord off while nodes have an
+/// Accord table. `None` if no pair does. `programs` are the programs of the variants.
 pub(super) fn switched(variants: &[Variant], programs: &[&Program]) -> Option<String> {
     for (one, program) in variants.iter().zip(programs) {
         let target = &one.settings.target;

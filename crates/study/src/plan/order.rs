@@ -114,7 +114,6 @@ pub fn outlooks(study: &Study) -> Vec<ProcedureEstimate> {
 enum Turns {
     /// Variants take turns at every point.
     Points {
-        /// The variants that take turns.
         group: Vec<VariantIndex>,
         /// The order of the points in each block.
         rungs: Vec<Vec<usize>>,

@@ -78,7 +78,7 @@ measure::word_enum! {
         Settle = "settle",
         /// Creates a snapshot of the loaded data by hard links.
         Snapshot = "snapshot",
-        /// Changes the nodes' configuration, one node after the other.
+        /// Restarts the nodes with another configuration.
         Restart = "restart",
         /// Restores the data from a snapshot.
         Restore = "restore",

@@ -1,5 +1,5 @@
-//! Notes on a study before it runs. They are about adapted settings, differences of imports, the
-//! combinations of a grid, and probes that an endurance run lacks.
+//! Notes on a study before it runs, such as notes on adapted settings, and on differences between
+//! an imported tool and cassay.
 
 use super::ResolvedScale;
 use crate::checked_tree::Tree;

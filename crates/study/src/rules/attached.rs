@@ -8,10 +8,8 @@ use std::net::IpAddr;
 use target_spec::{ContactPoint, NODE_PLACE, NodePlace};
 use yaml::{Diagnostics, Node, Raw};
 
-/// Path of the key for the machines of an attached cluster.
 const HOSTS: &str = "target.attach.hosts";
 
-/// Path of the key for address translations.
 const TRANSLATED: &str = "target.attach.addresses";
 
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {

@@ -8,10 +8,8 @@ use super::kubernetes;
 use crate::checked_tree::Tree;
 use yaml::{Diagnostics, Raw};
 
-/// Path of the key for the clients' machines.
 const MACHINES: &str = "client.machines";
 
-/// Path of the key for the clients' pods.
 const PODS: &str = "client.kubernetes";
 
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {

@@ -57,7 +57,8 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that the faults that an attached target defines do not have the names of built-in faults.
+/// Checks the names of the faults that an attached target defines. A name must be valid, and must
+/// not be the name of a built-in fault.
 pub(super) fn commands(subject: &Subject<'_>, out: &mut Diagnostics) {
     let entries = subject.node.find("target.attach.faults");
     for entry in entries.and_then(Node::entries).unwrap_or_default() {

@@ -37,16 +37,14 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Path of the key for a secure connect bundle.
 const BUNDLE: &str = "target.attach.secure_connect_bundle";
 
 /// Keys of `tls` that name files.
 const TLS_FILES: [&str; 3] = ["ca", "cert", "key"];
 
-/// Path of the key for programs that inject faults into an attached cluster.
 const COMMANDS: &str = "target.attach.faults";
 
-/// Keys of the programs of a fault. Each key states the purpose of its program.
+/// Keys of the programs of a fault.
 const PROGRAMS: [&str; 3] = ["inject", "see", "heal"];
 
 /// Hint for a setting that is forbidden in a study by an unknown author.
@@ -57,8 +55,9 @@ pub(super) const HINT: &str = "remove this setting, or pass --trust if you trust
 /// command line, or if the user trusts the whole study.
 pub fn is_own_word(overrides: &Overrides, node: &Node) -> bool {
     let is_open = overrides.files.as_ref().is_some_and(|files| files.open);
-    // Source 0 is the study. All other sources are the command line. In a recorded run, they are
-    // the record of the command line.
+    // Source 0 is the study. The other sources are arguments of the command line, and files of
+    // machines, whose names the rules check separately. In a recorded run, the arguments come from
+    // the record.
     let is_written_there = node.place.source != 0 && !overrides.recorded;
     overrides.granted.trust || is_open || is_written_there
 }

@@ -6,7 +6,6 @@ use super::rule_input::Subject;
 use target_spec::is_kubernetes_name;
 use yaml::Diagnostics;
 
-/// Path of the key for an attached cluster that Kubernetes describes.
 const ATTACHED: &str = "target.attach.kubernetes";
 
 /// Keys of the resources that can describe an attached cluster.

@@ -142,9 +142,9 @@ fn section(path: &str) -> Value {
         "type": ["object", "null"],
         "properties": properties(path),
     });
-    // Editors do not recognize an unquoted key `null` as text. They find it among required keys,
-    // but not among optional keys. Exactly one key is required here, so this form of the check is
-    // equally strict.
+    // Editors do not recognize an unquoted key `null` as text. They find such a key among required
+    // keys, but not among optional keys. Exactly one key is required here, so this form of the
+    // check is equally strict.
     let has_null = format::children(path).any(|(key, _)| key == "null");
     if has_null {
         form["maxProperties"] = json!(1);

@@ -110,7 +110,6 @@ impl FaultTargets {
         Some(HostIndex(node.0 % hosts))
     }
 
-    /// Returns the indexes of all hosts.
     fn all_hosts(self) -> impl Iterator<Item = HostIndex> {
         (0..self.hosts.unwrap_or(0)).map(HostIndex)
     }
@@ -393,7 +392,8 @@ impl Draft {
         })
     }
 
-    /// Returns the names of the kinds of faults that an attached cluster defines.
+    /// Returns the names of the kinds of faults that an attached cluster defines, and of the
+    /// built-in kinds that are possible on the cluster.
     pub(crate) fn attached_kinds(&self) -> Vec<&str> {
         let own = self.commands.iter().map(|one| one.name.as_str());
         let built_in = target_spec::fault::FaultName::ALL.map(target_spec::fault::FaultName::name);

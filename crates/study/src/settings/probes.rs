@@ -81,9 +81,9 @@ measure::word_enum! {
     }
 }
 
-/// Number of blocks of extra trials, unless the study has more and wants a profile of each trial.
-/// With four blocks, cassay did not name a method that burned 50 µs of 1 ms on a node with 1,700
-/// operations per second, because a few samples per block scatter too much.
+/// Number of blocks of extra trials, unless the study has more blocks and requests a profile of
+/// each trial. With four blocks, cassay did not find a method that used 50 µs of 1 ms on a node
+/// with 1,700 operations per second, because a few samples per block scatter too much.
 const PROFILE_BLOCKS: usize = 6;
 
 impl Profile {

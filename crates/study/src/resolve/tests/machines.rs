@@ -12,7 +12,7 @@ machines:
 clients: [here, {ssh: c1, workers: 4}]
 ";
 
-/// Returns overrides in which the command line names a file of machines.
+/// Returns overrides with the setting `set`, and with the text of the file `lab.yaml`.
 fn with(set: &str) -> Overrides {
     let mut overrides = Overrides::default();
     overrides.set.push(set.to_owned());
