@@ -1,4 +1,4 @@
-//! Reads the events of a text file that an audit log is, and guesses the format of other files.
+//! Reads the events of a text audit log, and guesses the format of other files.
 //!
 //! Invariant: an event whose end is unknown is left out. A statement without its end may change
 //! other rows than the statement that the server executed.
@@ -21,7 +21,7 @@ const HEAD_BYTES: u64 = 4096;
 pub(crate) struct AuditText<R> {
     lines: TextLines<R>,
     events: EventLines,
-    /// Event that is left out after the current one, with the reason.
+    /// Reason why the event after the current one is left out.
     lost: Option<&'static str>,
     hole: Option<Hole>,
     holes: u64,
@@ -30,11 +30,9 @@ pub(crate) struct AuditText<R> {
 
 /// The next part of an audit log.
 pub(crate) enum AuditStep {
-    /// A whole event.
     Event(String),
     /// An event that is left out, with the reason.
     Lost(&'static str),
-    /// The end of the file.
     End,
 }
 

@@ -27,7 +27,7 @@ pub(crate) enum Item<'a> {
     Null,
 }
 
-/// Codes of items that begin with their length.
+/// Codes that precede items.
 mod code {
     pub const BYTES_8: u8 = 0x80;
     pub const BYTES_16: u8 = 0x81;

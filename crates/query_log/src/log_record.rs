@@ -66,8 +66,8 @@ pub enum Why {
 }
 
 impl Why {
-    /// Returns the reason in words, such as "they define objects (CREATE, ALTER, DROP)". A message
-    /// can contain the words after the number of omitted records.
+    /// Returns the reason in words, such as "these requests define objects (CREATE, ALTER, DROP)".
+    /// A message can contain the words after the number of omitted records.
     pub fn words(self) -> &'static str {
         match self {
             Why::Definition => "these requests define objects (CREATE, ALTER, DROP)",

@@ -446,7 +446,7 @@ impl Repeat {
 pub struct Primary {
     /// Metric of the primary comparison.
     pub metric: PrimaryMetric,
-    /// Value of the point on the load axis. `None` if `summary::compared` chooses the point.
+    /// Value of the point on the load axis. `None` if cassay chooses the point from the results.
     pub point: Option<f64>,
 }
 
