@@ -219,7 +219,6 @@ impl Progress {
 }
 
 impl IntervalConsumer for Progress {
-    /// Adds the next interval of the phase.
     fn push(&mut self, summed: &SummedInterval) {
         self.seconds += summed.interval.seconds();
         self.operations += summed.all.outcomes.total();

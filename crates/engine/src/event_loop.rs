@@ -23,11 +23,10 @@ use study::plan::PhaseKind;
 /// Time between two checks of the nodes and of Ctrl-C. The time is short enough that a user does
 /// not notice the delay, and long enough that the checks cost almost nothing.
 pub const TICK_NS: u64 = 100 * MILLISECOND_NS;
-/// Time between two writes of the probes' readings to disk.
 const READINGS_EVERY_NS: u64 = SECOND_NS;
 
-/// Time between the decision to end the load and the end of the load. It is long enough for all
-/// clients to receive the decision.
+/// Minimum time between the decision to end the load and the end of the load. It is long enough for
+/// all clients to receive the decision.
 const END_NOTICE_NS: u64 = 2 * SECOND_NS;
 
 /// Event that the loop receives.
@@ -109,7 +108,6 @@ pub trait World {
     fn act(&mut self, act: Act) -> Result<Option<LoopEvent>>;
 }
 
-/// A scheduled action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     LookAtNodes,
@@ -437,7 +435,6 @@ impl<'c> Conduct<'c> {
         Some(Act::Inject(number))
     }
 
-    /// Omits the faults that have not begun when the load ends.
     fn left_out(&mut self) -> impl Iterator<Item = Act> {
         let all: BTreeSet<usize> = (0..self.faults.len()).collect();
         let left = &(&all - &self.open) - &self.over;

@@ -213,7 +213,6 @@ struct Sources {
     /// Names of the secrets in the study. The values of the secrets are part of the access to the
     /// cluster.
     secrets: Vec<String>,
-    /// Index of the variant in the study.
     variant: usize,
     /// Number of loaded rows, which may become known only in the load phase.
     rows: u64,
@@ -289,7 +288,6 @@ impl StudyMaker {
 }
 
 impl Sources {
-    /// Builds the settings of the client and the program.
     fn made(&self, recordings: Recordings) -> Result<(study::settings::Settings, Arc<Program>)> {
         let named = |name: &String| (name.clone(), SecretSource::Named(name.clone()));
         let overrides = Overrides {

@@ -128,7 +128,6 @@ pub fn series_names(file: &Path, columns: &[String]) -> Result<Vec<String>> {
     Ok(imported.series.into_iter().map(|one| one.name).collect())
 }
 
-/// Returns the series of a file of another tool, with the name of the tool.
 fn read(file: &Path, columns: &[String]) -> Result<(&'static str, SeriesFile)> {
     let mut head = Vec::new();
     let is_esxtop = file.is_file()
@@ -143,13 +142,11 @@ fn read(file: &Path, columns: &[String]) -> Result<(&'static str, SeriesFile)> {
     })
 }
 
-/// Returns true if a file with these first bytes is an output of `esxtop -b`.
 fn is_esxtop(head: &[u8]) -> bool {
     let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
     head.strip_prefix(b"\"").unwrap_or(head).starts_with(ESXTOP)
 }
 
-/// Series that cassay can add to trials.
 struct AlignedSeries<'l> {
     probe: &'static str,
     file: &'l str,

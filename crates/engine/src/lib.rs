@@ -125,7 +125,6 @@ pub fn run(
     Engine { fleet, ..engine }.run()
 }
 
-/// Reason why the loop over the trials ended.
 enum End {
     Done,
     Interrupted,
@@ -255,7 +254,6 @@ impl<'a> Engine<'a> {
         child_runs::follow(&mut runs, findings)
     }
 
-    /// Records the interruption of the run.
     fn interrupt(&mut self, path: PathBuf) -> Result<RunEnd> {
         self.writer.journal(None, JournalEvent::RunInterrupted)?;
         Ok(RunEnd {
@@ -372,8 +370,7 @@ impl<'a> Engine<'a> {
                     self.hopeless.push(trial.variant);
                 }
                 if self.is_broken() {
-                    // Other targets may still start, so the run stops using only this
-                    // configuration.
+                    // Other targets may still start, so the run excludes only this target.
                     let target = &self.study.variant(trial.variant).settings.target;
                     self.refused.push(target.clone());
                     self.stop_target()?;

@@ -50,7 +50,6 @@ pub fn missing(study: &Study) -> Vec<UnmetNeed> {
     all
 }
 
-/// Returns the needs that the given capabilities do not meet.
 fn lacking(needs: Vec<Need>, capabilities: &[CapabilityStatus]) -> Vec<UnmetNeed> {
     let of = |capability: Capability| capabilities.iter().find(|one| one.capability == capability);
     let apart = of(Capability::Hosts).is_some_and(|hosts| hosts.present);
@@ -247,7 +246,6 @@ fn overfull(study: &Study) -> Vec<String> {
     all
 }
 
-/// Returns the number of operations in flight at each known point of one variant.
 fn points_in_flight(settings: &Settings) -> Vec<usize> {
     let outlook = settings.procedure.outlook();
     let points = outlook.points.into_iter().chain(outlook.up_to);

@@ -130,7 +130,6 @@ pub fn check(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Result<V
     }
 }
 
-/// Returns a message that the run takes over a table that an earlier run created.
 fn rewritten(earlier: &MarkedTable) -> String {
     format!(
         "{} comes from the run {}, and contains rows of that run. This run takes over the table \
@@ -283,7 +282,6 @@ fn says_that_it_exists(error: &anyhow::Error) -> bool {
     refused.is_some_and(cassandra::ServerError::says_that_it_exists)
 }
 
-/// Describes a keyspace: its replication, its tables and their sizes, or that it does not exist.
 fn there(cluster: &Cluster, session: &mut Session, keyspace: &str) -> Result<String> {
     let node = session.node();
     let named = cql::tokens::literal(keyspace);
@@ -313,7 +311,6 @@ fn there(cluster: &Cluster, session: &mut Session, keyspace: &str) -> Result<Str
     })
 }
 
-/// Describes the size of a table, if the server has an estimate.
 fn estimated(estimate: Option<&Estimate>) -> String {
     match estimate {
         Some(estimate) if estimate.partitions > 0 => format!(

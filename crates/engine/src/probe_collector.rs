@@ -282,7 +282,6 @@ fn spell(series: &InWindow<'_>, kept: &KeptReadings, window_ns: u64) -> NodeStat
     }
 }
 
-/// Summarizes the readings of the probe [`OTHERS_PROBE`] within the window.
 fn machine_of(series: &[&InWindow<'_>], unseen: Option<String>) -> MachineUse {
     let of = |name: &str| share(with_name(series, name));
     let cpu = || {
@@ -380,7 +379,6 @@ mod tests {
         assert!((others - 0.5).abs() < 0.001, "{others}");
     }
 
-    /// Returns the evidence that the rules receive for a window.
     fn evidence(gather: &ProbeCollector, [from_ns, to_ns]: [u64; 2]) -> Evidence {
         let mut evidence = Evidence::default();
         gather.tell(&mut evidence, TimeSpan { from_ns, to_ns });

@@ -241,7 +241,6 @@ impl Running {
         Ok(changed)
     }
 
-    /// Returns true if the address of a node has changed.
     fn has_moved(&self, name: &str) -> bool {
         let moves = &self.cluster.access().moves;
         let mut nodes = self.cluster.nodes().iter();

@@ -118,9 +118,7 @@ struct State {
     /// Series of an endurance trial. `None` for other trials.
     courses: Option<Courses>,
     timeline: Timeline,
-    /// Profiles of the nodes in the window.
     profiling: Profiling,
-    /// Sums over the measured window.
     counts: WindowCounts,
     /// Counts of each client within the window.
     clients: FleetCounts,
@@ -177,8 +175,6 @@ fn missing(running: &mut Running, trial: &Path) -> Vec<GapRecord> {
         .collect()
 }
 
-/// Puts the causes in front of an error. Returns the error unchanged if the list of causes is
-/// empty.
 fn behind(error: Error, causes: &[String]) -> Error {
     if causes.is_empty() {
         error
@@ -319,7 +315,6 @@ impl TrialRun<'_> {
         Ok(())
     }
 
-    /// Records the nodes with their settings and identities.
     fn note_nodes(&self, running: &Running, state: &mut State) -> Result<()> {
         // The tables of an import's step differ from those of the program.
         let asked = self.step.is_none().then_some(&self.settings.keyspace);
@@ -343,7 +338,6 @@ impl TrialRun<'_> {
         state.writer.write_nodes(&record)
     }
 
-    /// Returns the keyspace and the tables that the probes of the database read.
     fn looked(&self) -> DatabaseProbes {
         DatabaseProbes {
             keyspace: self.program.keyspace().to_owned(),
@@ -408,7 +402,6 @@ impl TrialRun<'_> {
         Ok(self.measured(offered, state))
     }
 
-    /// Selects the reads whose rows the client compares during the measured load.
     fn verified(&self) -> VerifyReads {
         let nth = self.settings.verify.every_nth;
         nth.map_or(VerifyReads::Off, VerifyReads::EveryNth)

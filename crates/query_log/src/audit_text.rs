@@ -17,7 +17,6 @@ const SEARCHED_LINE_BYTES: usize = 4 << 20;
 /// Number of bytes at the start of a file from which its format is guessed.
 const HEAD_BYTES: u64 = 4096;
 
-/// Reader of the events of one text file.
 pub(crate) struct AuditText<R> {
     lines: TextLines<R>,
     events: EventLines,
@@ -28,7 +27,6 @@ pub(crate) struct AuditText<R> {
     is_cut: bool,
 }
 
-/// The next part of an audit log.
 pub(crate) enum AuditStep {
     Event(String),
     /// An event that is left out, with the reason.

@@ -57,7 +57,6 @@ mod code {
     pub const TEXT_0: u8 = 0xE0;
 }
 
-/// A cursor over the items of a document.
 #[derive(Clone, Debug)]
 pub(crate) struct Items<'a> {
     bytes: &'a [u8],

@@ -68,7 +68,6 @@ impl Default for Choice {
     }
 }
 
-/// A statement to replay, with its text and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Form {
     pub cql: String,
@@ -108,7 +107,6 @@ pub(crate) struct Part {
     pub form: u16,
 }
 
-/// An operation, which consists of a range of [`Recording::parts`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation {
     pub first: u32,

@@ -25,7 +25,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use workload::Stage;
 
-/// Returns the unpacked content of a fixture.
 fn fixture(name: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name);
     let file = std::fs::File::open(path).expect("a fixture");
@@ -34,7 +33,6 @@ fn fixture(name: &str) -> Vec<u8> {
     bytes
 }
 
-/// Returns a folder that contains the given files.
 fn folder(files: &[(&str, &[u8])]) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, bytes) in files {

@@ -96,7 +96,6 @@ fn absent(
     }
 }
 
-/// Returns the tree that represents the default of a row.
 fn default_tree(default: &str, path: &str, typ: &Type) -> Tree {
     // Mistakes in a default are not reported here, because a test of all defaults finds them.
     let mut none = Diagnostics::new(Vec::new());

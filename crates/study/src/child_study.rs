@@ -57,7 +57,6 @@ pub(crate) fn settings_of(tree: &Tree) -> Map<String, Value> {
     settings
 }
 
-/// Adds the keys of `over` to `base`.
 pub(crate) fn merge(base: &mut Value, over: &Value) {
     match (base, over) {
         (Value::Object(base), Value::Object(over)) => {
@@ -69,7 +68,6 @@ pub(crate) fn merge(base: &mut Value, over: &Value) {
     }
 }
 
-/// Returns a checked tree without the values that are defaults.
 fn without_defaults(tree: &Tree, path: &str) -> Value {
     let Tree::Map(entries) = tree else {
         return tree.to_json();

@@ -48,7 +48,6 @@ fn cannot_reach(settings: &Settings) -> Option<String> {
     })
 }
 
-/// Returns the change that makes the target available to other machines.
 fn remedy(target: &Target) -> &'static str {
     match target {
         Target::Local(_) => {

@@ -265,7 +265,7 @@ fn yaml(local: &LocalSpec) -> Vec<String> {
     file.into_iter().chain(own).collect()
 }
 
-/// Describes the part of the machine on which the nodes run.
+/// Describes a topology. `None` for the default topology.
 pub(crate) fn topology(asked: &Topology) -> Option<String> {
     let mut words = vec![format!("topology {}", asked.placing.name())];
     let cpus = |count: u32| match count {

@@ -151,7 +151,6 @@ fn commit_log_sync(tree: &Tree) -> Result<SettingChange, String> {
     }
 }
 
-/// Returns the change that multiplies a setting of the study by `factor`.
 fn scaled(tree: &Tree, path: &str, factor: f64, enlarges: bool) -> Result<SettingChange, String> {
     let now = tree.find(path).ok_or_else(|| format!("the study does not set `{path}`"))?;
     let of = |number: u64| (number as f64 * factor).round() as u64;

@@ -181,7 +181,6 @@ pub fn run_estimate(study: &Study, works: &[Work], trials: &[Turn]) -> Estimate 
     estimate
 }
 
-/// Returns the expected total length of the measured windows, in seconds.
 fn measured_s(trials: &[Turn]) -> f64 {
     let phases = trials.iter().flat_map(|trial| &trial.phases);
     let windows = phases.filter(|phase| phase.kind == PhaseKind::Measure);

@@ -130,7 +130,6 @@ fn lacks_target(base: &Node, axis: &Entry, out: &mut Diagnostics) -> bool {
     lacks
 }
 
-/// Converts an axis of the grid to an axis of a matrix.
 fn matrix_axis(base: &Node, axis: &Entry, values: &[Node], out: &mut Diagnostics) -> Option<Entry> {
     let mut levels: Vec<Entry> = Vec::new();
     for value in values {
@@ -169,7 +168,6 @@ fn level_name(value: &Node) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// Returns the partial study for a value of an axis.
 fn sets(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Option<Node> {
     let known = AXES.iter().find(|known| known.name == axis.key)?;
     match known.sets {

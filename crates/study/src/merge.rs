@@ -111,7 +111,6 @@ mod tests {
         .unwrap()
     }
 
-    /// Formats a tree on one line, for comparison.
     fn flat(node: &Node) -> String {
         match &node.raw {
             Raw::Null => "~".into(),

@@ -443,7 +443,6 @@ impl<'a> PlannedState<'a> {
         }
     }
 
-    /// Adds the phases of a step of an import.
     fn step(&mut self, settings: &'a Settings, step: &ImportStep, point: Option<Point>) {
         self.configure(settings, &settings.target);
         if !step.before.is_empty() {

@@ -123,7 +123,6 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     })
 }
 
-/// Checks that the study measures the primary point.
 fn primary(root: &Node, resolved: &ResolvedScale, out: &mut Diagnostics) {
     let Some(point) = resolved.tree.find("primary.point").and_then(Tree::count) else {
         return;
@@ -253,7 +252,6 @@ impl ResolvedScale {
 }
 
 impl Resolver<'_> {
-    /// Resolves the study in the requested scale.
     fn wanted_scale(&self, out: &mut Diagnostics) -> ResolvedScale {
         let scale = self.overrides.scale.as_deref().and_then(|wanted| {
             let scales = self.root.find("scales");
@@ -337,7 +335,6 @@ impl Resolver<'_> {
         }
     }
 
-    /// Checks a study against the table and the rules.
     fn check(&self, node: &Node, out: &mut Diagnostics) -> Tree {
         let tree = check::study(node, out);
         let subject = Subject {

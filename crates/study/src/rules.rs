@@ -88,7 +88,6 @@ fn empty_requirements(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that a tuning has settings to tune.
 fn tuning(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.tree.find("tune").is_some() && subject.node.find("screen").is_none() {
         out.add(

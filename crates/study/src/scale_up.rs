@@ -177,7 +177,6 @@ fn not_in_sides(base: &Node, out: &mut Diagnostics) {
     }
 }
 
-/// Returns the partial study that sets a number of units.
 fn level(base: &Node, (units, count): (Units, &Node), per_unit: bool) -> Node {
     let word = Node::plain(units.name(), count.place.clone());
     let mut over = laid(&format!("{TOPOLOGY}.units"), word);

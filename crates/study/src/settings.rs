@@ -527,7 +527,6 @@ impl Sample {
         }
     }
 
-    /// Returns this setting, limited to the number of loaded rows.
     pub(crate) fn limited_to(self, loaded: u64) -> Sample {
         match self {
             Sample::Rows(rows) => Sample::Rows(rows.min(loaded)),

@@ -8,7 +8,6 @@ pub(crate) mod pattern;
 
 use measure::clock::{MILLISECOND_NS, SECOND_NS};
 
-/// Decimal multipliers of counts and rates.
 const COUNT_UNITS: &[(&str, u64)] = &[
     ("G", 1_000_000_000),
     ("M", 1_000_000),
@@ -54,8 +53,7 @@ const BIT_RATE_UNITS: &[(&str, u64)] = &[
     ("bit", 1),
 ];
 
-/// Error for a count that does not fit in 64 bits. The next constants are the errors for durations,
-/// sizes and bit rates that do not fit.
+/// Errors for values that are too large to represent: a count, a duration, a size and a bit rate.
 const TOO_MANY: &str = "the value is not below 2^64";
 const TOO_LONG: &str = "the value is longer than 584 years";
 const TOO_BIG: &str = "the value is not below 16 EiB";
@@ -271,7 +269,6 @@ fn scale_of(unit: &str, units: &[(&str, u64)]) -> Option<u64> {
     units.iter().find(|(name, _)| *name == unit).map(|&(_, scale)| scale)
 }
 
-/// Reason why a product cannot be represented exactly.
 enum Inexact {
     /// The product is not a whole number.
     Fraction,

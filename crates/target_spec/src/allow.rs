@@ -150,7 +150,6 @@ impl Allow {
     }
 }
 
-/// Formats the permissions for the command line.
 impl fmt::Display for Allow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let objects = self.objects.iter().map(|(act, object)| format!("{}={object}", act.word()));

@@ -5,10 +5,8 @@ use super::*;
 use measure::KindInterval;
 
 const MS: u64 = MILLISECOND_NS;
-/// A start line that is not zero on the clock.
 const START: u64 = 1000 * SECOND_NS;
 
-/// A scripted event.
 #[derive(Clone, Copy)]
 enum Fate {
     Interval,
@@ -17,7 +15,6 @@ enum Fate {
     CtrlC,
 }
 
-/// Answer of the simulated faults when the loop checks their progress.
 #[derive(Clone, Copy)]
 enum FaultAnswer {
     Began(usize),
@@ -163,7 +160,6 @@ fn sim(script: &[(u64, Fate)], ends_ms: u64) -> Sim {
     }
 }
 
-/// Returns a fault that takes a node down at `at_ms`, for a duration of `for_ms`.
 fn takes(node: &str, at_ms: u64, for_ms: u64) -> Breaking {
     Breaking {
         at_ns: at_ms * MS,

@@ -21,11 +21,9 @@ const NOT_COMPARED: [&str; 5] = [
     "additional_write_policy",
 ];
 
-/// Options that a study or a statement requests.
 #[derive(Debug, Default)]
 pub(super) struct SchemaAsked {
     pub(super) of_keyspace: Vec<SchemaOption>,
-    /// Options by table name.
     pub(super) of_tables: BTreeMap<String, Vec<SchemaOption>>,
 }
 

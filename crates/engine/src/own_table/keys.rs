@@ -29,10 +29,8 @@ const PARTITION_ROWS_MAX: u64 = 10_000;
 /// read. If a tenth of the partitions were still unknown, one sampling in forty would end too
 /// early.
 const REPEATS_MAX: u32 = 35;
-/// Time between two progress messages.
 const PROGRESS_EVERY_NS: u64 = 5 * clock::SECOND_NS;
 
-/// Limits and seed for the sampling of a table's keys.
 pub(super) struct Sampling<'a> {
     /// Number of tokens to try.
     pub(super) keys: u64,
@@ -83,7 +81,6 @@ struct KeySampler<'a> {
     /// Beginning of the query: `SELECT … FROM … WHERE token(…) >= `.
     after: String,
     table: String,
-    /// Expression `token(…)` of the table's partition key.
     token: String,
     name: String,
     partition_key: Vec<String>,

@@ -206,7 +206,6 @@ fn make(
     }
 }
 
-/// Formats options as in `CREATE TABLE`.
 fn stored_by(found: &QueryResult) -> Vec<(String, String)> {
     let Some(row) = found.rows.first() else {
         return Vec::new();

@@ -138,12 +138,10 @@ pub(super) fn seconds_since(start_ns: u64, ns: u64) -> f64 {
 }
 
 impl TrialRun<'_> {
-    /// Returns the client processes that run on this machine.
     pub(super) fn own_pids(&self) -> Vec<u32> {
         self.fleet.map(|fleet| fleet.pids_here()).unwrap_or_default()
     }
 
-    /// Returns the evidence about each client, for the rules.
     pub(super) fn clients_seen(&self, state: &State) -> Vec<ClientSeen> {
         let start_ns = state.writer.start_ns();
         let moved = |all: &[(u64, i64)]| {

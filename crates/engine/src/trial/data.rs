@@ -237,7 +237,6 @@ impl TrialRun<'_> {
         self.set_options(running, keyspace)
     }
 
-    /// Sets the study's options for the keyspace and the tables of the workload.
     fn set_options(&self, running: &Running, keyspace: &Keyspace) -> Result<()> {
         let alters = alters(keyspace, &self.program);
         if alters.is_empty() {
@@ -323,7 +322,6 @@ impl TrialRun<'_> {
         )
     }
 
-    /// Writes `count` rows, starting with row number `first`.
     fn load(
         &mut self,
         running: &mut Running,

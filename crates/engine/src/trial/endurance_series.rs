@@ -180,7 +180,6 @@ impl WindowReadings {
         }
     }
 
-    /// Returns the rare events, in order of time.
     fn events(&self) -> Vec<HappenedRecord> {
         let pauses = self.pauses.iter().map(|(t_s, _, what)| (*t_s, what.clone()));
         let begun = self
@@ -247,7 +246,6 @@ struct Series {
     of: &'static str,
     within: f64,
     blocks: BlockedSeries,
-    /// Length of a block, in seconds.
     block_s: f64,
 }
 

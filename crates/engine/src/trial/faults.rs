@@ -29,7 +29,6 @@ pub struct Faults<'a> {
     open: BTreeMap<usize, Open>,
 }
 
-/// Target of a fault in the running cluster.
 pub(super) struct FaultTarget {
     hit: Hit,
     /// Name of the node or host, or a description if the target is not a single node or host.
@@ -45,7 +44,6 @@ struct Open {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Message from the thread of a fault.
 enum FaultMessage {
     Step(LifeCycleStep),
     /// The fault has ended. Contains the result, and the current processes and releases of the
@@ -335,7 +333,6 @@ impl FaultTarget {
     }
 }
 
-/// Returns the nodes and hosts of the running cluster to which a planned target refers.
 fn resolve(planned: &PlannedHit, running: &Running, program: &Arc<Program>) -> Result<Hit> {
     let cluster = &running.cluster;
     let host_of = |node: NodeIndex| -> Result<Hit> {

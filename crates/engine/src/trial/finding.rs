@@ -296,7 +296,6 @@ fn judged(finding: TrialFinding, judgement: &Judgement) -> TrialFinding {
     }
 }
 
-/// Adds the figures of the measured window to the finding.
 fn with_figures(
     finding: TrialFinding,
     offered: Option<OfferedLoad>,
@@ -410,7 +409,6 @@ fn weak_consistency(settings: &Settings, program: &Program) -> bool {
     }
 }
 
-/// Returns the number of replicas that must answer at a consistency level.
 fn replicas_asked(level: &str, copies: u64) -> u64 {
     match level {
         "TWO" => 2,

@@ -130,7 +130,6 @@ impl Offering<'_, '_> {
         Some(LoopEvent::Died(died))
     }
 
-    /// Reports the state of each of several clients and of each host, if known.
     fn tell_machines(&mut self) {
         let clients = self.load.now();
         if !clients.is_empty() {

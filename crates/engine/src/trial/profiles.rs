@@ -7,7 +7,6 @@ use store::{ProfileRecord, TrialWriter};
 use store::record::TrialFinding;
 use study::settings::{ProfileEvent, ProfiledTrials, Settings};
 
-/// Profiles of a trial.
 #[derive(Debug, Default)]
 pub(super) struct Profiling {
     /// Event to sample in the window. `None` if the trial is not profiled.

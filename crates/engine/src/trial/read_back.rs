@@ -26,7 +26,6 @@ use study::settings::{Sample, Settings};
 use target_spec::Target;
 use workload::{Program, Stage, Tuning};
 
-/// Number of operations in flight while rows are read back.
 const IN_FLIGHT: u32 = 32;
 /// Possible difference between the clocks of machines that cassay does not manage, and therefore
 /// between the timestamps of their writes. If the machines use a time server, the difference is
@@ -38,7 +37,6 @@ const STRANGE_CLOCKS: Duration = Duration::from_secs(1);
 const LAG_BLOCK: f64 = 1.5;
 
 impl TrialRun<'_> {
-    /// Returns how the client records the writes of the main stage.
     pub(super) fn keeps_main(&self, running: &Running) -> LedgerMode {
         match self.settings.verify.sample {
             Sample::All if self.has_registers() => LedgerMode::History,
@@ -281,7 +279,6 @@ impl TrialRun<'_> {
         durability::promise(&self.configuration(running))
     }
 
-    /// Returns the requested configuration and the faults of the trial.
     fn configuration(&self, running: Option<&Running>) -> Configuration {
         let levels = levels(self.settings, &self.program);
         let level = |level: Consistency, replicas| ConsistencyLevel {

@@ -178,7 +178,6 @@ fn in_ranges(all: &mut Import, imported: &ImportedCommands) -> Result<(), Diagno
     Err(refused(imported.tool, command, &why, hint))
 }
 
-/// Returns the smallest number of operations in flight that an offer uses.
 fn least_in_flight(offer: Offer) -> u32 {
     match offer {
         Offer::Threads(threads) | Offer::Rate { threads, .. } => threads,

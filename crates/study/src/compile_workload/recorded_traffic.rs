@@ -95,7 +95,6 @@ fn offered(recording: &Recording, speed: f64) -> String {
     )
 }
 
-/// Returns notes on a recording. Each note is one sentence.
 fn notes(recording: &Recording, settings: &Settings) -> Vec<String> {
     let mut notes = vec![format!(
         "recorded traffic: {} operations of {} kinds in {:.1} s, {:.1} op/s on average. Logs \

@@ -65,7 +65,6 @@ fn modes_of(program: &Program) -> BTreeMap<String, String> {
     modes
 }
 
-/// Returns true if the nodes of a target run with Accord on.
 fn is_on(target: &Target) -> bool {
     let setting = |local: &LocalSpec| local.yaml.get("accord")?.get("enabled")?.as_bool();
     target.local().and_then(setting).unwrap_or(false)

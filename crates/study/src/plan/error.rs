@@ -72,7 +72,6 @@ pub(super) fn only_data(study: &Study, works: &[Work]) -> Result<(), PlanError> 
     }
 }
 
-/// Refuses variants that switch Accord off while nodes have an Accord table.
 pub(super) fn accord_stays(study: &Study, works: &[Work]) -> Result<(), PlanError> {
     let programs: Vec<&Program> = works.iter().map(|work| &*work.program).collect();
     accord::switched(&study.variants, &programs)

@@ -173,7 +173,6 @@ impl Turns {
         Turns::Chains(by_block)
     }
 
-    /// Returns the trials of a block, in order.
     fn cells(&self, block: BlockIndex, outlooks: &[ProcedureEstimate]) -> Vec<Cell> {
         match self {
             Turns::Chains(by_block) => {

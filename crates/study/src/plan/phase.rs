@@ -24,7 +24,6 @@ pub enum PhaseWork {
 }
 
 impl PhaseWork {
-    /// Returns the work of applying load at a point, with the arrival process of the study.
     pub(super) fn offer(at: Option<Point>, settings: &Settings, length: OfferLength) -> PhaseWork {
         PhaseWork::Offer(Offer {
             at,

@@ -125,7 +125,6 @@ fn addresses(host: &Node, out: &mut Diagnostics) {
     }
 }
 
-/// Checks the keys of one machine, or the keys for all machines.
 fn check_keys(subject: &Subject<'_>, path: &str, host: &Node, out: &mut Diagnostics) {
     for key in ["folder", "logs", "data"] {
         let Some(node) = host.entry(key).map(|entry| &entry.value) else {
@@ -164,7 +163,6 @@ fn control(subject: &Subject<'_>, path: &str, host: &Node, out: &mut Diagnostics
     }
 }
 
-/// Returns all scalars below a node.
 fn words(node: &Node) -> Box<dyn Iterator<Item = &Node> + '_> {
     match &node.raw {
         Raw::List(items) => Box::new(items.iter().flat_map(words)),

@@ -90,7 +90,6 @@ fn missing(subject: &Subject<'_>, draft: &Draft) -> Option<&'static str> {
     }
 }
 
-/// An item of the list of faults, with its node and its parsed draft.
 struct Item<'a> {
     node: &'a Node,
     draft: &'a FaultDraft,

@@ -47,7 +47,6 @@ const COMMANDS: &str = "target.attach.faults";
 /// Keys of the programs of a fault.
 const PROGRAMS: [&str; 3] = ["inject", "see", "heal"];
 
-/// Hint for a setting that is forbidden in a study by an unknown author.
 pub(super) const HINT: &str = "remove this setting, or pass --trust if you trust the author of the \
                                study";
 
@@ -142,7 +141,6 @@ fn classes(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks the programs that inject, observe and heal faults of an attached cluster.
 fn programs(subject: &Subject<'_>, out: &mut Diagnostics) {
     let kinds = subject.node.find(COMMANDS).and_then(Node::entries);
     for kind in kinds.unwrap_or_default() {

@@ -98,7 +98,6 @@ fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Maximum number of threads that a core can have.
 const THREADS_OF_CORE_MAX: u64 = 8;
 
 /// Returns the number of local nodes. `None` if it is unknown. Several keys can define this number.
@@ -256,7 +255,6 @@ fn limits_of_loopback(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Reports limits of a volume if the hosts have no volumes.
 fn disk(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "target.local.host.disk";
     if subject.wrote(path) && !subject.wrote("target.local.host.volume") {
@@ -266,7 +264,6 @@ fn disk(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Reports a host whose memory is too small for its nodes.
 fn memory(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "target.local.host.memory";
     let (Some(memory), Some(heap), Some(nodes)) = (
@@ -291,7 +288,6 @@ fn memory(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Reports a volume that is too small for the loaded data.
 fn volume(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "data.load.bytes_per_node";
     let (Some(volume), Some(bytes), Some(nodes)) = (

@@ -12,7 +12,6 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use yaml::{Diagnostics, Node};
 
-/// The address of the schema, for the validator.
 const HERE: &str = "https://example.org/study.schema.json";
 
 struct Validator {
@@ -79,7 +78,6 @@ fn the_checked_in_schema_is_the_table() {
     expect_file!["../../../../docs/schema/study.schema.json"].assert_eq(&text);
 }
 
-/// Returns the files below a folder that have the extension `ending`.
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {

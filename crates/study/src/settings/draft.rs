@@ -130,7 +130,6 @@ pub(crate) struct Series {
     pub(crate) period_ns: Option<u64>,
 }
 
-/// A range of points in a procedure.
 #[derive(Clone, Debug)]
 pub(crate) struct Range {
     point: fn(u64) -> Point,
@@ -173,7 +172,6 @@ impl Range {
 }
 
 impl Draft {
-    /// Returns the settings of the repetitions and of the primary comparison.
     pub(crate) fn repetition(&self) -> (Repeat, Primary) {
         let (mut repeat, mut primary) = (self.repeat, self.primary);
         if self.answered {

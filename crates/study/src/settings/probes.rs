@@ -130,7 +130,6 @@ impl ProfileEvent {
 pub const PERIOD_NS: u64 = SECOND_NS;
 
 impl Default for Probes {
-    /// Returns all probes with a period of one second.
     fn default() -> Probes {
         Probes {
             hosts_ns: Some(PERIOD_NS),

@@ -239,7 +239,6 @@ impl FaultKind {
 }
 
 impl From<&Commands> for FaultKind {
-    /// Creates the kind of fault that these programs define.
     fn from(commands: &Commands) -> FaultKind {
         FaultKind {
             name: Cow::Owned(commands.name.clone()),

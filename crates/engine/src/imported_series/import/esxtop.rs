@@ -67,7 +67,6 @@ const OF_VMS: &str = "Virtual Disk";
 /// Object for all worlds of a group. Only the worlds of virtual CPUs show that the group is a VM.
 const WORLDS: &str = "Vcpu";
 
-/// Format of the times in a file.
 #[derive(Clone, Copy, Default)]
 struct TimeForm {
     /// Minutes by which UTC is ahead of the times in the file.
@@ -76,7 +75,6 @@ struct TimeForm {
     has_day_first: bool,
 }
 
-/// A column of the file that the import reads.
 struct Column {
     index: usize,
     series: Series,
@@ -110,7 +108,6 @@ fn read(file: impl Source, wanted: &[String]) -> Result<SeriesFile> {
     table.imported()
 }
 
-/// The part of a file that the import has read so far.
 #[derive(Default)]
 struct Table {
     /// Cells of the first line.
@@ -165,7 +162,6 @@ impl Table {
         Ok(())
     }
 
-    /// Begins a recording, whose first line names its columns.
     fn begin(&mut self, names: &csv::ByteRecord, wanted: &[String]) -> Result<()> {
         self.names = names.clone();
         let names: Vec<String> =
@@ -232,7 +228,6 @@ fn number(text: &str) -> Result<f64, std::num::ParseFloatError> {
     }
 }
 
-/// Adds the cells of one line to their columns.
 fn take(
     row: &csv::ByteRecord,
     form: TimeForm,

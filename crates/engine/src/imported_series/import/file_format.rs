@@ -5,7 +5,6 @@ use foreign::FileKind;
 use std::io::Read;
 use std::path::Path;
 
-/// Number of bytes that the guess examines.
 const HEAD_BYTES: u64 = 4096;
 
 const READ: &str = "cassay reads `esxtop -b`, and Prometheus's text format with times \
@@ -49,7 +48,6 @@ const GRAPHITE: &str = "this command creates a file that cassay can import: `jq 
      (.target | gsub(\"[^A-Za-z0-9_]\"; \"_\")) as $n | .datapoints[] | select(.[0] != null) | \
      \"graphite_\\($n) \\(.[0]) \\(.[1] * 1000)\"' FILE > samples.prom`";
 
-/// One file format, as a row of [`FORMATS`].
 struct Format {
     is: fn(&Head<'_>) -> bool,
     called: &'static str,
@@ -238,7 +236,6 @@ const FORMATS: &[Format] = &[
     },
 ];
 
-/// Returns a hint for an error, or `None` if the format of the file is unknown.
 pub(super) fn hint(path: &Path) -> Option<String> {
     let mut bytes = Vec::new();
     let opened = foreign::open(FileKind::Series, path).ok()?;

@@ -25,7 +25,6 @@ const LINE_BYTES_MAX: usize = 1 << 20;
 /// length.
 pub(super) const SCRAPE_BYTES_MAX: u64 = 16 << 20;
 
-/// The samples of one text, and the kinds of their metrics.
 #[derive(Debug, Default)]
 pub(super) struct Exposition {
     kinds: HashMap<String, MetricKind>,
@@ -274,7 +273,6 @@ fn rates(points: &[Point]) -> Vec<Point> {
     points.windows(2).filter_map(rate).collect()
 }
 
-/// A sample with the name, place and unit of its series.
 pub(super) struct LabelledSample {
     pub name: String,
     pub place: String,
@@ -299,7 +297,6 @@ impl Exposition {
         Ok(found)
     }
 
-    /// Adds a line, which is a comment or a sample.
     fn line(&mut self, number: u64, line: &str) -> Result<()> {
         match line.strip_prefix('#') {
             Some(comment) => self.comment(comment),

@@ -17,7 +17,6 @@ fn reading(at_s: u64, name: &str, value: f64) -> Reading {
     }
 }
 
-/// Returns an interval with `ok` operations that took `ms` milliseconds each.
 fn interval(index: u64, ok: u64, ms: u64) -> Interval {
     let mut kind = KindInterval::default();
     kind.succeed(false, ms * 1_000_000, ms * 1_000_000, ok);

@@ -30,7 +30,6 @@ impl MetricKind {
     }
 }
 
-/// One sample: the content of a line that is not a comment.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sample {
     pub line: u64,
