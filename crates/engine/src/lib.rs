@@ -2,8 +2,8 @@
 //! fits, resuming.
 //!
 //! Invariants: the journal records each action before it happens. The engine stops every target
-//! that it starts, even after a failure. A failed trial does not hide other trials. An interrupted
-//! run can continue where it stopped.
+//! that it starts, even after a failure. If a trial fails, the findings of the other trials remain.
+//! An interrupted run can continue where it stopped.
 
 mod ceiling;
 mod client_counts;
@@ -230,7 +230,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Tests the cause of the limit by experiments, tunes settings, and profiles the nodes in extra
-    /// trials, if the study asks for them.
+    /// trials, if the study requests this.
     fn extra_runs(&mut self, path: &Path, findings: &mut FindingsRecord) -> Result<ChildRunsEnd> {
         let (options, events) = (self.options, RefCell::new(&mut *self.events));
         let mut conduct = |study: &Study, plan: &Plan, results: PathBuf| {

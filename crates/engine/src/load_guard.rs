@@ -111,8 +111,8 @@ impl GuardState {
         })
     }
 
-    /// Returns true if the guard is on. If the target hides its clients, cassay assumes that other
-    /// clients exist.
+    /// Returns true if the guard is on. If the target does not report its clients, cassay assumes
+    /// that other clients exist.
     pub fn is_guarded(&self, guard: &Guard) -> bool {
         match self {
             GuardState::Unasked => guard.when == GuardedClusters::Always,

@@ -81,8 +81,7 @@ pub fn check(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()> {
 /// Like [`check`], but also connects to the machines of the study and checks them.
 ///
 /// # Errors
-/// The errors of [`check`]. It is also an error if a machine cannot be reached, or cannot host
-/// nodes.
+/// [`check`] fails, a machine cannot be reached, or a machine cannot host nodes.
 pub fn check_with_machines(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()> {
     let mut others = not_startable(study, plan, dirs);
     others.extend(unready(study));
@@ -117,7 +116,7 @@ fn unready(study: &Study) -> Vec<String> {
     all.into_iter().map(|why| why.replace('\n', "\n    ")).collect()
 }
 
-/// Refuses a study with unmet needs, or for other reasons that the caller already knows.
+/// Refuses a study with unmet needs, or with other problems that the caller has found.
 fn refuse(study: &Study, others: Vec<String>) -> Result<()> {
     let refusing: Vec<UnmetNeed> = missing(study).into_iter().filter(|one| one.refuses).collect();
     let mut crowded = crowded(study, &Room::here());

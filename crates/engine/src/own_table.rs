@@ -58,7 +58,7 @@ impl TableReader<'_> {
     /// study. Reads at most `keys_max` keys of each table.
     ///
     /// # Errors
-    /// The errors of [`TableReader::read`], or a CSV file of the study lacks a required column.
+    /// [`TableReader::read`] fails, or a CSV file of the study lacks a required column.
     pub fn files(
         &self,
         study: &Study,

@@ -114,7 +114,8 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Resu
 /// action that the user has not permitted.
 ///
 /// # Errors
-/// All actions that the user has not permitted, or the reason why the cluster does not answer.
+/// cassay did not read a table before the run, or a cluster does not answer. It is also an error if
+/// the user has not permitted an action. The message then lists all such actions.
 pub fn check(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Result<Vec<String>> {
     if let Some((table, _)) = compile_workload::unread_tables(study).first() {
         bail!(

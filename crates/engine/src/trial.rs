@@ -407,8 +407,8 @@ impl TrialRun<'_> {
         nth.map_or(VerifyReads::Off, VerifyReads::EveryNth)
     }
 
-    /// Reports failures under load, and looks for their causes in the logs and on the volumes of
-    /// the nodes. The search runs only once, when the load has ended.
+    /// Reports failures under load, and searches the logs and the volumes of the nodes for the
+    /// causes. The search runs only once, when the load has ended.
     fn note_errors(&mut self, offered: &PhaseResult, running: &Running, state: &mut State) {
         let Some(errors) = offered.errors_words() else {
             return;

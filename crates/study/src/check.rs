@@ -244,8 +244,8 @@ pub(crate) fn any(node: &Node) -> Tree {
             "true" => Tree::Bool(true),
             "false" => Tree::Bool(false),
             _ => {
-                // Whole numbers stay whole, because the server writes "no limit" as `-1` and does
-                // not accept `-1.0`.
+                // Integers are not converted to floats, because the server writes "no limit" as
+                // `-1` and does not accept `-1.0`.
                 let count = text.parse().map(Tree::Count);
                 let whole = count.or_else(|_| text.parse().map(Tree::Negative));
                 whole.unwrap_or_else(|_| match text.parse::<f64>() {
@@ -299,7 +299,7 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
         Type::Name(_) if path == "study" && RESERVED_NAMES.contains(&text) => Err(format!(
             "`results/{text}` is reserved for the link to the latest run"
         )),
-        // A later step, which knows the target, checks that the named object exists.
+        // A later step checks that the target has the named object.
         Type::Name(_) | Type::Fault(_) => name(text).map(|()| Tree::Text(text.to_owned())),
         Type::Release(_) => return release(node, text, path, diagnostics),
         Type::CqlName(_) => cql_name(text).map(|()| Tree::Text(text.to_owned())),

@@ -47,7 +47,7 @@ pub struct SettingChange {
 /// the number of CPUs that a node may use, if known.
 ///
 /// # Errors
-/// The reason, if the study has no setting that changes the resource.
+/// cassay cannot change a setting that affects the resource. The error is the reason.
 pub fn change(kind: LimitKind, tree: &Tree, cpus: Option<f64>) -> Result<SettingChange, String> {
     const HOST: &str = "target.local.host";
     if tree.find("target.local").is_none() {

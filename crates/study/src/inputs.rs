@@ -17,8 +17,8 @@ pub struct Inputs<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    /// Creates the inputs of a study. They look for a file among the recorded files first, and then
-    /// in the folder of the study.
+    /// Creates the inputs of a study. A file comes from the recorded files, or else from the folder
+    /// of the study.
     pub fn new(overrides: &'a Overrides) -> Inputs<'a> {
         Inputs {
             folder: overrides.files.as_ref(),

@@ -63,7 +63,7 @@ fn remove_excluded(entries: &mut Vec<Entry>, path: &str, key: &str) {
     }
 }
 
-/// Returns the mapping that a dotted key with a value stands for.
+/// Returns the mapping that is equivalent to a dotted key with a value.
 pub fn nested(dotted: &str, place: &Place, value: Node) -> Node {
     // If the text contains the key literally, without quotes, each part of the key gets its exact
     // place.

@@ -24,7 +24,7 @@ const COUNT_MAX: usize = 32;
 /// Procedures that search for a load within a bound. Each of them defines its own bound.
 const SEARCHES: [&str; 3] = ["peak", "band", "latency_target"];
 
-/// Words that request one node on each unit, each with the unit that it stands for.
+/// Words that request one node on each unit of a kind, each with the kind of unit.
 const PER_UNIT: [(&str, Units); 4] = [
     ("one-per-core", Units::Cores),
     ("one-per-l3", Units::L3),

@@ -314,7 +314,7 @@ pub struct Workload {
     /// Parameters of the workload, as written in the study.
     pub params: Vec<(String, Tree)>,
     /// Changes to kinds of operations, in the order in which they are applied. Later changes take
-    /// precedence. `*` stands for all kinds.
+    /// precedence. `*` means all kinds.
     pub tunings: Vec<(String, Tuning)>,
     /// Path of a workload file. `None` for other workloads.
     pub file: Option<String>,

@@ -181,10 +181,11 @@ pub fn yaml_named(line: &Line, yaml: &Map<String, Value>) -> Map<String, Value> 
     named
 }
 
-/// Returns the settings of one file that a server does not accept together. Two names may stand for
-/// the same setting, one setting may exclude or require another, or their numbers may not fit. Each
-/// setting comes with an error message that names the other setting. `rest` contains other settings
-/// of the same nodes. For all other settings, the server's defaults apply.
+/// Returns the settings of one file that a server does not accept together. Two names may refer to
+/// the same setting, or one setting may exclude or require another. One setting may also break a
+/// limit that depends on another. Each setting comes with an error message that names the other
+/// setting. `rest` contains other settings of the same nodes. For all other settings, the server's
+/// defaults apply.
 pub fn yaml_together(
     (release, origin): (&Release, &Origin),
     yaml: &Map<String, Value>,

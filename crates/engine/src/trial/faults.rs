@@ -55,7 +55,7 @@ impl<'a> Faults<'a> {
     /// Prepares the faults, without injecting any.
     ///
     /// # Errors
-    /// The agents that inject and heal are not available, or an error of [`FaultTarget::find`].
+    /// The agents that inject and heal are not available, or [`FaultTarget::find`] fails.
     pub fn new(
         planned: &'a [StudyFault],
         running: &Running,

@@ -1,7 +1,7 @@
 //! Offers the load of a trial, and performs the actions during the load.
 //!
-//! [`Conduct`] makes the decisions, and this file implements the `World` that carries them out. The
-//! `World` writes intervals and readings to disk, checks the nodes, and reports progress.
+//! [`Conduct`] makes the decisions, and this file implements the `World` that performs the actions.
+//! The `World` also writes intervals and readings to disk, checks the nodes, and reports progress.
 
 use super::faults::Faults;
 use super::{State, TrialEnd, TrialRun};

@@ -100,7 +100,8 @@ fn window(step: &ImportStep) -> Window {
 /// unique name.
 ///
 /// # Errors
-/// The mistakes in the first command line that cannot be imported.
+/// A command line cannot be imported. The error contains the mistakes in the first such command
+/// line.
 pub fn import(
     imported: &ImportedCommands,
     seed: u64,

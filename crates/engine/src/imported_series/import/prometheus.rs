@@ -285,7 +285,7 @@ impl Exposition {
     /// Parses a text.
     ///
     /// # Errors
-    /// A line is malformed.
+    /// A line is malformed. The message contains the number of the line.
     pub fn parse(text: &str) -> Result<Exposition> {
         let mut found = Exposition::default();
         for (line, number) in text.lines().zip(1..) {

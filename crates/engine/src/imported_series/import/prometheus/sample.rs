@@ -44,7 +44,7 @@ impl Sample {
     /// Parses line `number` of a text.
     ///
     /// # Errors
-    /// The line is malformed.
+    /// A part of the line is missing, invalid or superfluous.
     pub fn parse(line: &str, number: u64) -> Result<Sample> {
         let name_end = line.find(|c: char| c == '{' || c.is_ascii_whitespace());
         let (name, rest) = line.split_at(name_end.context("expected a value after the name")?);
