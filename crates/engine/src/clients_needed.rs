@@ -115,8 +115,8 @@ fn facts(variant: &Variant, work: &Work, known: &KnownRuns) -> Option<Facts> {
     let client = &settings.client;
     let places = places(client);
     let measured = known.measured(variant, &places);
-    // If the study leaves the number of workers to the client, the estimate uses the number of
-    // workers that the client had on the same machine in an earlier run.
+    // If the study does not set the number of workers, the estimate uses the client's number on the
+    // same machine in an earlier run.
     let workers = places.iter().zip(workers(client)).map(|(place, stated)| {
         let there = measured.iter().find(|one| one.place == *place);
         stated.or(there.map(|one| one.workers))

@@ -78,7 +78,7 @@ pub fn check(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()> {
     refuse(study, not_startable(study, plan, dirs))
 }
 
-/// Like [`check`], but also connects to the machines of the study and checks them.
+/// Does the same as [`check`], and also connects to the machines of the study and checks them.
 ///
 /// # Errors
 /// [`check`] fails, a machine cannot be reached, or a machine cannot host nodes.

@@ -77,8 +77,8 @@ impl PhaseSchedule {
     }
 
     /// Takes the next interval, returns the phase of the interval, and decides whether the load
-    /// continues. One more interval passes between the report of a steady state and the window, so
-    /// that the client receives the start of the window in advance.
+    /// continues. The window begins one interval after the report of a steady state, so that the
+    /// client receives the start of the window in advance.
     pub fn see(&mut self, summed: &SummedInterval) -> Decision {
         let interval = &summed.interval;
         if self.measuring {
@@ -204,7 +204,7 @@ mod tests {
     }
 
     /// Returns the phases of intervals with the given numbers of operations, and the decision to
-    /// measure: the index of its interval, and the length of the window in seconds.
+    /// measure. The decision is the index of its interval, and the length of the window in seconds.
     fn phases(window: &str, operations: &[u64]) -> (Vec<&'static str>, Option<(usize, u64)>) {
         let mut course = PhaseSchedule::new(&settings(window), false, Duration::ZERO);
         let mut from_ns = match course.window() {

@@ -252,7 +252,7 @@ pub fn overrides_of(plan: &PlanRecord, granted: GrantedPermissions) -> Overrides
     overrides_recorded(plan.resolved.overrides.clone(), granted)
 }
 
-/// Like [`overrides_of`], but takes only the overrides, not the whole plan.
+/// Does the same as [`overrides_of`], but takes only the overrides instead of a plan.
 pub fn overrides_recorded(recorded: OverridesRecord, granted: GrantedPermissions) -> Overrides {
     let folder = recorded.folder.filter(|_| granted.trust);
     Overrides {

@@ -218,9 +218,9 @@ fn seconds<'a>(works: &[Work], trials: impl Iterator<Item = &'a Turn> + Clone) -
 /// host's nodes may use up to a quarter of the volume.
 const VOLUME_SHARE_MAX: f64 = 0.75;
 
-/// Returns a warning for each load that seems too large for the hosts' volumes, and for each
-/// variant with too few blocks to decide its requirements. cassay does not refuse a load that seems
-/// too large, because its size is an estimate: the compression of rows is unknown until they are
+/// Returns a warning for each load that seems too large for the hosts' volumes. Also returns a
+/// warning for each variant with too few blocks to decide its requirements. cassay does not refuse
+/// a load that seems too large, because the compression of the rows is unknown until they are
 /// loaded.
 pub fn warnings(study: &Study, works: &[Work]) -> Vec<String> {
     let mut said = Vec::new();

@@ -155,8 +155,8 @@ fn without(line: &str, tool: imports::Tool, password: &str) -> String {
 /// the file must already exist. The error is a sentence with a remedy.
 ///
 /// # Errors
-/// The study has no folder from which to read, the name leads outside the folder, or the file does
-/// not exist in a folder that is not open.
+/// The study has no folder from which to read, or the name leads outside the folder. It is also an
+/// error if the folder is not open and does not contain the file.
 pub fn located(folder: Option<&Folder>, name: &str) -> Result<PathBuf, String> {
     let Some(folder) = folder else {
         return Err(format!(

@@ -2,8 +2,8 @@
 //!
 //! Mappings are merged key by key, and other values are replaced. If a tree sets one of several
 //! exclusive keys, the other keys are removed. So a variant may replace a sweep over threads by a
-//! sweep over rates. If a scale sets a variant, an axis of a matrix or a value of an axis to
-//! `none`, the study omits this part and runs fewer trials.
+//! sweep over rates. A scale may set a variant, an axis of a matrix or a value of an axis to
+//! `none`. The study then omits this part and runs fewer trials.
 
 use crate::format::sections;
 use yaml::Place;

@@ -138,9 +138,9 @@ fn whole_seconds(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Requires `procedure` in a study without an imported command line. If the study has an imported
-/// command line, checks that the study does not set the load, the tables or the length, because the
-/// command line determines them.
+/// Requires `procedure` in a study without an imported command line. A study with an imported
+/// command line must not set the load, the tables or the length, because the command line
+/// determines them.
 fn imported(subject: &Subject<'_>, out: &mut Diagnostics) {
     let tools = imports::Tool::ALL.into_iter().map(imports::Tool::name);
     let import = tools.map(|tool| format!("workload.{tool}")).find(|path| subject.wrote(path));

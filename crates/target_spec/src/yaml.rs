@@ -87,10 +87,10 @@ const EXCLUDE: [(&str, &[&str], &str, &str); 3] = [
     ),
 ];
 
-/// Returns the reason why a key of `cassandra.yaml` cannot have a value on nodes of a release:
-/// cassay controls the key, the release lacks the setting or a class that the value names, or the
-/// value has the wrong type or is beyond a limit. If the result is `None`, the server itself
-/// accepts or refuses the value.
+/// Returns the reason why a key of `cassandra.yaml` cannot have a value on nodes of a release.
+/// cassay may control the key, or the release may lack the setting or a class that the value names.
+/// The value may also have the wrong type, or be beyond a limit. If the result is `None`, the
+/// server itself accepts or refuses the value.
 pub fn yaml_refusal(
     (release, origin): (&Release, &Origin),
     key: &str,

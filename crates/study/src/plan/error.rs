@@ -31,8 +31,8 @@ pub enum PlanError {
 }
 
 /// Refuses statements that cannot be parsed as Cassandra parses them. Also refuses statements that
-/// do more than read and write data, unless the user trusts the study, or the study is the user's
-/// own command line.
+/// do more than read and write data. Such statements are permitted if the user trusts the study, or
+/// if the study is the user's own command line.
 pub(super) fn only_data(study: &Study, works: &[Work]) -> Result<(), PlanError> {
     let overrides = &study.overrides;
     let is_trusted =

@@ -35,8 +35,8 @@ impl Study {
 /// a trial. The runs of a screening are an exception. If several runs with the same target followed
 /// each other, drift of the machine would look like an effect of the target's settings.
 ///
-/// Turns are counterbalanced (see [`balanced`]). A random order is too often like `ab ab ba ab ab`,
-/// and an effect of the position in a block would then look like a difference between variants. The
+/// Turns are counterbalanced (see [`balanced`]). A random order is too often like `ab ab ba ab ab`.
+/// An effect of the position in a block would then look like a difference between variants. The
 /// points of several blocks are also counterbalanced, unless the procedure chooses each point by
 /// the results at the previous point.
 ///

@@ -82,8 +82,8 @@ measure::word_enum! {
 }
 
 /// Number of blocks of extra trials, unless the study has more blocks and requests a profile of
-/// each trial. With four blocks, cassay did not find a method that used 50 µs of 1 ms on a node
-/// with 1,700 operations per second, because a few samples per block scatter too much.
+/// each trial. Few samples per block scatter too much. With four blocks, cassay did not find a
+/// method that used 50 µs of 1 ms on a node with 1,700 operations per second.
 const PROFILE_BLOCKS: usize = 6;
 
 impl Profile {

@@ -7,9 +7,10 @@
 //! `05/15/2018 02:13:06`. All cells are quoted. If the tool was killed, the last line is
 //! incomplete, which is not an error.
 //!
-//! Windows, and spreadsheets that saved such a file, may write it in the language of the user: `;`
-//! or a tab between cells, a decimal comma, and dates such as `15.05.2018` or `15/05/2018`. The
-//! format has no thousands separators, so a comma within a number is always a decimal comma.
+//! Windows, and spreadsheets that saved such a file, may write the file in the language of the
+//! user. Cells are then separated by `;` or a tab, numbers have a decimal comma, and dates are like
+//! `15.05.2018` or `15/05/2018`. The format has no thousands separators, so a comma within a number
+//! is always a decimal comma.
 
 use super::{Filter, Point, Room, Series, SeriesFile, first_names, hole_note, with_hint};
 use anyhow::{Context, Result, bail, ensure};
