@@ -352,8 +352,7 @@ fn course(at_ms: &[u64]) -> ArrivalTimes {
         due_ns.extend(at);
     }
     let last_ns = due_ns.last().copied().unwrap_or(0);
-    // The recording ends after the last operation. The time between them is the average interval
-    // between operations.
+    // The recording ends after the last operation, by the average interval between operations.
     let gap_ns = last_ns / (due_ns.len() as u64).max(2).saturating_sub(1);
     ArrivalTimes::new(due_ns, last_ns + gap_ns.max(MS_NS))
 }

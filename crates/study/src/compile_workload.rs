@@ -296,8 +296,8 @@ fn unreadable(node: &Node, tree: &Tree, can_be_read: bool, out: &mut Diagnostics
     }
 }
 
-/// Checks that a statement writes the loaded rows, and that the workload has as many rows as the
-/// study loads.
+/// Checks, for a workload file, that a statement writes the loaded rows, and that the workload has
+/// as many rows as the study loads.
 fn loads(node: &Node, tree: &Tree, parts: &Parts<'_>, program: &Program, out: &mut Diagnostics) {
     let path = "data.load";
     let Some(file) = parts.workload.file.as_ref().filter(|_| tree.find(path).is_some()) else {

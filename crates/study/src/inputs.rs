@@ -166,7 +166,8 @@ pub fn located(folder: Option<&Folder>, name: &str) -> Result<PathBuf, String> {
     locate(folder, name)
 }
 
-/// Checks by the name alone that a file is inside the folder of a study.
+/// Checks by the name alone that a file is inside the folder of a study. Accepts every name if the
+/// folder is open.
 ///
 /// # Errors
 /// The name leads outside the folder. The error is a sentence that names the folder.

@@ -72,7 +72,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
 /// Checks that `require` names a requirement. A requirement with a wrong key or value counts,
 /// because another message already reports it.
 fn empty_requirements(subject: &Subject<'_>, out: &mut Diagnostics) {
-    // These keys only modify the requirements beside them.
+    // These keys only modify other requirements.
     const MODIFIERS: [&str; 3] = ["worse_by", "at", "inconclusive"];
     let entries = match subject.node.find("require").map(|node| &node.raw) {
         Some(Raw::Map(entries)) => entries.as_slice(),
@@ -206,7 +206,7 @@ fn client_certificates(subject: &Subject<'_>, out: &mut Diagnostics) {
 }
 
 /// Checks the phases of a study. A setting of one phase must not remain in effect in the other
-/// phase.
+/// phase. Also reports settings of a phase that cannot have an effect.
 fn phases(subject: &Subject<'_>, out: &mut Diagnostics) {
     for phase in format::PHASES {
         let target = format!("{phase}.target");

@@ -226,7 +226,7 @@ fn refused(tool: Tool, command: &str, why: &str, hint: &str) -> Diagnostics {
     out
 }
 
-/// Reports faults that last longer than their step, if the length of the step is known.
+/// Reports faults that end after their step, if the length of the step is known.
 pub(super) fn beyond_step(
     node: &Node,
     draft: &Draft,

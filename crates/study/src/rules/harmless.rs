@@ -188,7 +188,7 @@ fn secret(subject: &Subject<'_>, path: &str, out: &mut Diagnostics) {
 }
 
 /// Checks a file whose text cassay sends to other machines. The file must be in the folder of the
-/// study, or the command line must name it.
+/// study, unless the user is responsible for its name (see [`is_own_word`]).
 fn file(subject: &Subject<'_>, path: &str, node: &Node, out: &mut Diagnostics) {
     let Some(name) = node.text().filter(|_| !is_own_word(subject.overrides, node)) else {
         return;
@@ -215,8 +215,8 @@ fn file(subject: &Subject<'_>, path: &str, node: &Node, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that cassay may contact an address in `probes.import` without trust. Such an address
-/// belongs to this machine or to a contact point.
+/// Checks that cassay may contact an address in `probes.import`. Unless the user is responsible for
+/// the address (see [`is_own_word`]), it must belong to this machine or to a contact point.
 pub(super) fn may_be_asked(subject: &Subject<'_>, node: &Node, url: &str) -> Result<(), String> {
     if is_own_word(subject.overrides, node) {
         return Ok(());

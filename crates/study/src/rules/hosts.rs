@@ -39,7 +39,9 @@ fn startable(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that a study that uses a part of the machine states both a unit and a number of units.
+/// Checks the placement of nodes on the CPUs of the machine. Units and their number need each
+/// other, and other keys must not contradict the placement. The CPUs of the nodes must fit into the
+/// stated cores.
 fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
     const KEYS: [(&str, &str, &str); 2] = [
         ("units", "count", "add `count: 2`, or remove `units`"),

@@ -11,8 +11,8 @@ const ATTACHED: &str = "target.attach.kubernetes";
 /// Keys of the resources that can describe an attached cluster.
 const OWNERS: [&str; 3] = ["k8ssandra", "cass_operator", "service"];
 
-/// Checks an attached cluster. Exactly one resource must describe the cluster, and other keys must
-/// not repeat the facts in that resource.
+/// Checks an attached cluster in Kubernetes. The section requires trust, valid names and valid
+/// folders, and other keys must not repeat the facts that the section provides.
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Some(node) = subject.node.find(ATTACHED) else {
         return;
