@@ -83,7 +83,8 @@ pub fn rows_of_load(settings: &Settings, row_bytes: u64) -> Option<u64> {
     Some((rows as u64).max(1))
 }
 
-/// Returns the number of bytes on each node after the load phase. `None` for a load in rows.
+/// Returns the number of bytes on each node after the load phase. `None` for a load in rows, or if
+/// the size of the volume is unknown.
 fn bytes_per_node(settings: &Settings) -> Option<u64> {
     match settings.data.load {
         Load::None | Load::Operations(_) => None,

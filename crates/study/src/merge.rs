@@ -14,7 +14,7 @@ use yaml::{Entry, Node, Raw};
 pub fn merge(base: &mut Node, over: &Node, path: &str) {
     let path = sections::outside_phases(path);
     let (Raw::Map(base_entries), Raw::Map(over_entries)) = (&mut base.raw, &over.raw) else {
-        // A key without content, such as `verify:`, does not change the study.
+        // A section without content, such as `verify:`, does not change the study.
         if !matches!(over.raw, Raw::Null) || !matches!(base.raw, Raw::Map(_)) {
             *base = over.clone();
         }

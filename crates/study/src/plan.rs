@@ -200,7 +200,8 @@ impl<P> Trial<P> {
 ///
 /// # Errors
 /// A workload that resolving has accepted does not compile with the study's seed, or has statements
-/// that require trust.
+/// that cassay cannot parse or that require trust. It is also an error if Accord tables do not
+/// support a consistency level, or if a restart switches Accord off.
 pub fn plan(study: &Study) -> Result<Plan, PlanError> {
     let inputs = Inputs::recorded(&study.inputs).with_recordings(&study.recordings);
     let compile = |variant: &Variant| {

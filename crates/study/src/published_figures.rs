@@ -44,7 +44,7 @@ impl PublishedFile {
     ///
     /// # Errors
     /// The file cannot be read, has another form, or names variants that the study does not have.
-    /// The error is a sentence.
+    /// It is also an error if the file names an unknown fault. The error is a sentence.
     pub fn read(
         name: &str,
         inputs: &Inputs<'_>,

@@ -235,8 +235,8 @@ impl<'a> Drawing<'a> {
         self.faults.len() <= NUMBERED_MAX
     }
 
-    /// Returns the bar of a fault. It contains the number of the fault, its kind if there is space,
-    /// and `=` for the rest of its duration.
+    /// Returns the bar of a fault, with `=` for its duration. In a numbered drawing, the bar begins
+    /// with the number of the fault, and with its kind if there is space.
     fn bar(&self, number: usize) -> Bar {
         let fault = &self.faults[number];
         let from = self.column(fault.at_ns).min(self.columns - 1);
@@ -278,8 +278,8 @@ impl<'a> Drawing<'a> {
         line.into_iter().collect()
     }
 
-    /// Returns the legend. For each number, it contains the time, the length and the target of the
-    /// fault.
+    /// Returns the legend. For each number, it contains the time, the length and the description of
+    /// the fault. For a drawing without numbers, returns the shorter legend of `counted`.
     fn legend(&self) -> Vec<String> {
         if !self.is_numbered() {
             return self.counted();

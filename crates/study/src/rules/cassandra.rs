@@ -137,9 +137,9 @@ fn located(path: &Path, node: &Node, key: &str, overrides: &Overrides) -> PathBu
     }
 }
 
-/// Reads the version of the distribution from which local nodes start and records it. Renames
-/// settings to their names in the release line of this version. Returns a sentence for each renamed
-/// setting, and for an unsupported Java.
+/// Reads the version of the distribution from which local nodes start and records it. Adds the
+/// settings of a preset file, and renames settings to their names in the release line of this
+/// version. Returns a sentence for the file, for each renamed setting, and for an unsupported Java.
 pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) -> Vec<String> {
     let Target::Local(local) = target else {
         return Vec::new();

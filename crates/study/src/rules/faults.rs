@@ -28,7 +28,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Raw::List(items) = &node.raw else {
         return;
     };
-    // Items with mistakes are skipped here, because their mistakes have already been reported.
+    // An item that is not a mapping is absent in the draft. Its mistake has already been reported.
     let items: Vec<Item<'_>> = items.iter().zip(&draft.faults).map(Item::new).collect();
     let ground = draft.ground();
     for item in &items {

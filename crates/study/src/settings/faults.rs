@@ -152,8 +152,8 @@ impl FaultDraft {
                     Length::Stated | Length::Task | Length::Staged => stated,
                     Length::Moment => {
                         let left_ns = window_ns.saturating_sub(at_ns);
-                        // If the item states no length, a fault ends before the next fault of the
-                        // item starts.
+                        // A fault of such a kind has no stated length. It ends when the next fault
+                        // of the item starts, or earlier.
                         let most_ns = every_ns.unwrap_or(u64::MAX).min(kind.at_most_ns());
                         left_ns.min(most_ns)
                     }
@@ -363,8 +363,9 @@ impl Draft {
         &mut self.commands[last]
     }
 
-    /// Returns the kind of fault with a name. `None` if the name is neither that of a built-in kind
-    /// nor of a kind that an attached target defines.
+    /// Returns the kind of fault with a name. On an attached cluster, the name must belong to a
+    /// kind that the target defines, or to a built-in kind that is possible on the nodes. `None` if
+    /// no such kind has the name.
     pub(crate) fn kind_of(&self, name: &str) -> Option<target_spec::fault::FaultKind> {
         match self.kind {
             TargetKind::Attach => {
