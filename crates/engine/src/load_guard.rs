@@ -138,7 +138,7 @@ pub fn rise(guard: Option<&Guard>) -> Duration {
 }
 
 /// Describes which other clients use a target, the load that they send now, and the effect of the
-/// guard. Returns `None` if the target has no other clients.
+/// guard. Returns `None` if the guard is off and does not depend on other clients.
 ///
 /// # Errors
 /// A node does not answer.

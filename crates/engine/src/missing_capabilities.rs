@@ -116,7 +116,8 @@ fn unready(study: &Study) -> Vec<String> {
     all.into_iter().map(|why| why.replace('\n', "\n    ")).collect()
 }
 
-/// Refuses a study with unmet needs, or with other problems that the caller has found.
+/// Refuses a study with unmet needs, with more connections or operations than this machine allows,
+/// or with nodes that cannot be placed. `others` contains further reasons.
 fn refuse(study: &Study, others: Vec<String>) -> Result<()> {
     let refusing: Vec<UnmetNeed> = missing(study).into_iter().filter(|one| one.refuses).collect();
     let mut crowded = crowded(study, &Room::here());
@@ -298,7 +299,7 @@ fn waited_share(text: &str) -> Option<f64> {
     Some(avg10.parse::<f64>().ok()? / 100.0)
 }
 
-/// Returns a note for each measurement that will be missing from the run of a study.
+/// Returns notes about the isolation and the measurements that a run of the study will lack.
 pub fn notes(missing: &[UnmetNeed]) -> Vec<String> {
     let wishes: Vec<&UnmetNeed> = missing.iter().filter(|one| !one.refuses).collect();
     let mut notes = Vec::new();

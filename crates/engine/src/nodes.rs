@@ -131,8 +131,8 @@ pub fn not_in_effect(proofs: &[ProofRecord]) -> Vec<String> {
         .collect()
 }
 
-/// Returns a sentence for each requested setting that no node shows. Nodes that lack the same
-/// setting share one sentence.
+/// Returns a phrase for each requested setting that a node does not show. Nodes that lack the same
+/// setting share one phrase.
 pub fn not_shown(proofs: &[ProofRecord]) -> Vec<String> {
     let mut nodes: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
     for proof in proofs.iter().filter(|proof| proof.outcome() == ProofOutcome::NotShown) {
@@ -174,8 +174,8 @@ fn hosts(running: &Running, into: &mut Vec<HostRecord>) -> Result<()> {
     Ok(())
 }
 
-/// Converts the settings of a host to records. A record contains a reason and a remedy only if the
-/// host should have another value.
+/// Converts the settings of a host to records. A record contains a reason, a remedy and a source
+/// unless its verdict is [`SettingVerdict::Ok`].
 fn host_settings(host: HostExamination) -> impl Iterator<Item = HostSettingRecord> {
     host.findings.into_iter().map(move |one| {
         let is_well = one.level == Severity::Ok;

@@ -80,8 +80,8 @@ fn resolved(study: &Study, plan: &Plan) -> ResolvedRecord {
     }
 }
 
-/// Returns the variants of a matrix as combinations. Returns `None` for steps of an import, because
-/// they are not combinations.
+/// Returns the variants of a matrix as combinations. Returns `None` for a study without a matrix,
+/// and for steps of an import, because they are not combinations.
 fn combinations(study: &Study) -> Option<CombinationsRecord> {
     let has_steps = study.variants.iter().any(|variant| variant.step.is_some());
     if study.axes.is_empty() || study.screen.is_some() || has_steps {

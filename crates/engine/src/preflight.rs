@@ -67,7 +67,8 @@ pub fn let_in(running: &Running, study: &Study, own: OwnRuns) {
     });
 }
 
-/// Checks a plan on every attached cluster of its study, without changing the clusters.
+/// Checks a plan on every attached cluster of its study, without changing the clusters. Also checks
+/// the permissions for pods.
 ///
 /// # Errors
 /// A cluster cannot be reached, or does not answer.

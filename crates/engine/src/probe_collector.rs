@@ -58,8 +58,8 @@ impl ProbeCollector {
     /// of the machine except the nodes and those of cassay. `clients` are processes of cassay.
     ///
     /// # Errors
-    /// A thread could not be started. Data that cannot be read is not an error. See
-    /// `Cluster::unseen`.
+    /// A thread could not be started, or the address of an endpoint is not valid. Data that cannot
+    /// be read is not an error. See `Cluster::unseen`.
     pub fn start(
         &mut self,
         running: &Running,

@@ -199,9 +199,9 @@ impl<P> Trial<P> {
 /// Plans a study.
 ///
 /// # Errors
-/// A workload that resolving has accepted does not compile with the study's seed, or has statements
-/// that cassay cannot parse or that require trust. It is also an error if Accord tables do not
-/// support a consistency level, or if a restart switches Accord off.
+/// A workload that resolving has accepted does not compile with the study's seed. It is also an
+/// error if cassay cannot parse a statement, or if a statement requires trust. Finally, Accord
+/// tables may not support a consistency level, or a restart may switch Accord off.
 pub fn plan(study: &Study) -> Result<Plan, PlanError> {
     let inputs = Inputs::recorded(&study.inputs).with_recordings(&study.recordings);
     let compile = |variant: &Variant| {

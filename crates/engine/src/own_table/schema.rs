@@ -121,8 +121,8 @@ fn missing(session: &mut Session, keyspace: &str, table: &str) -> Result<TableSa
     )
 }
 
-/// Returns the columns: first the partition key, then the clustering columns, then the other
-/// columns by name.
+/// Returns the columns: first the partition key, then the clustering columns, then the static
+/// columns by name, and then the other columns by name.
 fn columns(found: &QueryResult) -> Vec<SampledColumn> {
     let column = |row: &Vec<Value>| {
         let [name, kind, position, typ, order] = &row[..] else {
@@ -148,7 +148,8 @@ fn columns(found: &QueryResult) -> Vec<SampledColumn> {
     sorted.into_values().collect()
 }
 
-/// Returns the user-defined types of the columns, each after the types that it uses.
+/// Returns the statements that create the user-defined types of the columns, each after the types
+/// that it uses.
 fn types(session: &mut Session, keyspace: &str, columns: &[SampledColumn]) -> Result<Vec<String>> {
     let found = session.query(&format!(
         "SELECT type_name, field_names, field_types FROM system_schema.types WHERE \

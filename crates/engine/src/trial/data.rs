@@ -65,9 +65,9 @@ pub fn alters(keyspace: &Keyspace, program: &Program) -> Vec<String> {
 impl TrialRun<'_> {
     /// Brings the nodes to their configuration, and the data to the initial state of the trial.
     ///
-    /// 1. If the data does not exist, applies the configuration for loading, creates the tables,
-    ///    and checks that both are as requested. Then loads the rows, waits until the nodes have
-    ///    settled, and takes a snapshot.
+    /// 1. If the data does not exist or must be replaced, applies the configuration for loading,
+    ///    creates the tables, and checks that both are as requested. Then loads the rows, waits
+    ///    until the nodes have settled, and takes a snapshot if the study requests it.
     /// 2. Applies the configuration for the measurement.
     /// 3. Restores the snapshot, or waits until the nodes have settled after restarts and earlier
     ///    trials. If the load of the last trial was too high, rests first.

@@ -172,7 +172,8 @@ impl<'a> Faults<'a> {
         }
     }
 
-    /// Records that the fault was omitted because too little of the window was left.
+    /// Records that the fault was omitted because too little of the window was left, or because the
+    /// load ended.
     pub fn omit(&self, number: usize, state: &mut State) {
         let fault = &self.planned[number];
         let record = FaultRecord {

@@ -363,9 +363,9 @@ impl Draft {
         &mut self.commands[last]
     }
 
-    /// Returns the kind of fault with a name. On an attached cluster, the name must belong to a
-    /// kind that the target defines, or to a built-in kind that is possible on the nodes. `None` if
-    /// no such kind has the name.
+    /// Returns the kind of fault with a name. On an attached cluster, these are the kinds that the
+    /// target defines, and the built-in kinds that are possible on the nodes. `None` if no such
+    /// kind has the name.
     pub(crate) fn kind_of(&self, name: &str) -> Option<target_spec::fault::FaultKind> {
         match self.kind {
             TargetKind::Attach => {

@@ -70,7 +70,7 @@ pub fn read_prometheus(path: &Path, metrics: &[String]) -> Result<SeriesFile> {
     Ok(SeriesFile { series, notes })
 }
 
-/// Calls a function for each complete line of a text that is not blank. The line is trimmed. An
+/// Calls a function for each complete line that is not blank, without its surrounding spaces. An
 /// error contains the line number. Returns notes about the parts of the text that were left out.
 fn for_each_line(
     input: impl Source,
