@@ -273,7 +273,8 @@ impl<'c> Conduct<'c> {
         }
     }
 
-    /// Ends the load after this number of operations.
+    /// Sets the number of operations after which the load generator ends the load. The loop only
+    /// reports this number with the progress.
     pub fn ends_after(&mut self, operations: u64) {
         self.progress.of = Some(operations);
     }

@@ -328,7 +328,8 @@ impl Running {
     }
 }
 
-/// Returns the effective settings of every node, or an empty list if the settings cannot be read.
+/// Returns the effective settings of every node, or an empty list if the target does not report
+/// settings.
 fn node_settings(cluster: &Cluster) -> Result<Vec<(String, BTreeMap<String, String>)>> {
     if cluster.can(Capability::Settings) {
         cluster.settings()

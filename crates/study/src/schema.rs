@@ -131,7 +131,8 @@ fn whole(path: &str) -> Value {
     must.into()
 }
 
-/// Returns the requirements of a section. They also require the section itself.
+/// Returns the requirements of a section. If a key of the section is required, the section must be
+/// a mapping.
 fn in_section(mut must: Value) -> Value {
     if must.get("required").or(must.get("allOf")).is_some() {
         must["type"] = json!("object");

@@ -46,7 +46,8 @@ impl ResourceUse {
     }
 
     /// Computes the resource use from the readings in a window. `has_hosts` is true if the nodes
-    /// are on simulated hosts, which have a separate network and usually a separate disk.
+    /// are on simulated hosts or remote machines, which have a separate network and usually a
+    /// separate disk.
     pub fn in_window(kept: &[InWindow<'_>], nodes: &[NodeInfo], has_hosts: bool) -> ResourceUse {
         let count = nodes.len() as f64;
         // Returns the sum of the matching series over all nodes. Returns `None` if a node has no

@@ -354,8 +354,7 @@ fn resolve(planned: &PlannedHit, running: &Running, program: &Arc<Program>) -> R
     })
 }
 
-/// Returns the node with the first replica of the partition that the program uses
-/// most.
+/// Returns the node with the first replica of the partition that the program uses most.
 fn hottest_replica(running: &Running, program: &Arc<Program>) -> Result<NodeIndex> {
     let token = workload::hottest_token(program)
         .context("all partitions of the workload are equally hot, so none is the hottest one")?;

@@ -116,9 +116,9 @@ impl TrialRun<'_> {
         Some(kept.record())
     }
 
-    /// Returns the ceilings of the client. The engine measured them with all CPUs of the machine.
-    /// If the placement of the nodes leaves only some CPUs to the client, scales the ceilings
-    /// accordingly.
+    /// Returns the ceilings of the client. Unless the study sets workers or CPUs, the engine
+    /// measured the ceilings with [`workers_auto`] workers. If the placement of the nodes leaves
+    /// fewer CPUs to the client, scales the ceilings accordingly.
     fn ceilings(&self, running: Option<&Running>) -> Vec<f64> {
         let client = &self.settings.client;
         let kept = running

@@ -1,5 +1,5 @@
-//! Rules for the machines of clients. They check the keys that the machines need, and keys that
-//! exclude each other.
+//! Rules for clients on other machines and in pods. They check the keys that these clients need,
+//! and keys that exclude each other.
 
 use super::Subject;
 use super::destination;

@@ -1,4 +1,5 @@
-//! Rules for local nodes and their hosts. They check numbers, racks and limits.
+//! Rules for local nodes and their hosts. They check numbers, racks, limits, placement and garbage
+//! collectors.
 
 use super::machines;
 use super::rule_input::Subject;

@@ -1,5 +1,5 @@
-//! Rules for blocks that are added until the question is answered. They check the number of blocks,
-//! and that the question can be answered.
+//! Rules for the section `repeat`. They check the number of blocks, keys that exclude each other,
+//! and that added blocks can answer the question.
 
 use super::rule_input::Subject;
 use crate::checked_tree::Tree;

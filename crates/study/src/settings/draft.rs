@@ -225,7 +225,7 @@ impl Draft {
     }
 
     /// Returns the price per hour of all machines in use. `None` if the price of a machine is
-    /// unknown.
+    /// unknown, or if all machines are free.
     fn price_of_machines(&self) -> Option<Price> {
         let used = self.machine_prices.iter().take(self.hosts_count);
         let per_hour = used.copied().sum::<Option<f64>>()?;

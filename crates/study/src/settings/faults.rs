@@ -230,8 +230,8 @@ impl FaultDraft {
 }
 
 impl PlannedHit {
-    /// Returns the node that the plan names, directly or by its host. `None` if the plan names no
-    /// node.
+    /// Returns the node that the plan names as the target, or as a node of the target host. `None`
+    /// if the plan names no node.
     fn node(&self) -> Option<NodeIndex> {
         match self {
             PlannedHit::Known(Hit::Node(node)) | PlannedHit::HostOf(node) => Some(*node),
