@@ -1,5 +1,5 @@
-//! Measures the ceiling of the client: the same program at full speed against a null target on this
-//! machine.
+//! Measures the ceiling of a client: the throughput of the measured program against a null target
+//! on the client's machine.
 //!
 //! The engine measures the ceiling repeatedly, because single measurements of one second ranged
 //! from 132,000 op/s in the morning to 970,000 op/s at noon. It makes three short measurements
@@ -19,13 +19,12 @@ use study::settings::Settings;
 use target_spec::{NullSpec, Target};
 use workload::{Program, Stage};
 
-/// Number of operations in flight during the measurement. As in comparable tools, the number is
-/// high enough to keep the client and the target busy.
+/// Number of operations in flight, which is high enough to keep the client and the target busy.
 const IN_FLIGHT: u32 = 128;
-/// Length of a slice. The first slice is the warm-up, and only the other slices count. A slice has
-/// about 10,000 operations.
+/// Length of a slice, in which about 10,000 operations end. The first slice is the warm-up, and
+/// does not count.
 const SLICE: Duration = Duration::from_millis(100);
-/// Number of whole slices, after the warm-up, from which the ceiling is computed.
+/// Number of usable slices after the warm-up from which the ceiling is computed.
 const SLICES: u32 = 3;
 /// Maximum time of a measurement. If a measurement takes longer, the client or the null target had
 /// too little CPU time all along.
@@ -50,8 +49,8 @@ pub struct Ceiling {
 #[derive(Clone, Debug, Default)]
 pub struct Ceilings {
     measured: Vec<Ceiling>,
-    /// True once a measurement has failed. The null target does not support the program, so the
-    /// engine does not measure again.
+    /// True after a measurement has failed, because the null target does not support the program.
+    /// The engine then does not measure again.
     is_refused: bool,
 }
 
@@ -68,10 +67,10 @@ impl Ceilings {
         }
     }
 
-    /// Calls `measure` as often as `times` says, and stores the ceilings. `measure` returns `None`
-    /// if the client had no CPU time. If a measurement fails, returns a note for the user instead
-    /// of an error. The null target supports less CQL than Cassandra, so the measured target may
-    /// still accept a statement that the null target refuses.
+    /// Calls `measure` up to `times` times, and stores the ceilings. `measure` returns `None` if
+    /// the client had no CPU time. After the first failed measurement, returns a note for the user
+    /// instead of an error. The null target supports less CQL than Cassandra, so the measured
+    /// target may still accept a statement that the null target refuses.
     pub fn measure(
         &mut self,
         times: usize,
@@ -173,8 +172,8 @@ mod tests {
     use super::*;
     use measure::KindInterval;
 
-    /// Counts the intervals of a measurement with slices of one second. Returns the number of
-    /// intervals that were used, and the throughput in op/s.
+    /// Counts the intervals of a measurement. Returns the number of intervals before the interval
+    /// that ends the measurement, and the throughput in op/s.
     fn counted(intervals: &[Interval]) -> (usize, Option<f64>) {
         let mut counted = SliceCount::default();
         let goes_on = |interval: &&Interval| counted.note(interval) == Flow::Continue;

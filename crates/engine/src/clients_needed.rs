@@ -2,8 +2,8 @@
 //!
 //! The estimate uses the measured ceiling of a client and the rate of the network links. Rule V3
 //! allows half of the ceiling. The estimate does not contact machines. Ceilings come from the files
-//! of earlier runs of the study, and the link rate of this machine comes from the kernel. The
-//! estimate marks assumed values as assumed.
+//! of earlier runs of the study. The kernel reports the link rate of the machine that runs cassay.
+//! The estimate marks assumed values as assumed.
 
 mod earlier_runs;
 mod facts;
@@ -81,8 +81,8 @@ pub fn clients_needed(study: &Study, plan: &Plan, results: &Path) -> Vec<Clients
 }
 
 /// Returns the sentence for a plan, and a warning if the plan needs one. The sentence describes the
-/// variant that needs the most machines, or a variant whose need is unknown. The sentence contains
-/// the name of the variant if other variants have another need.
+/// variant that needs the most machines, or a variant whose need is unknown. The sentence starts
+/// with the name of this variant if the variants have different sentences.
 pub fn clients_words(all: &[ClientsNeeded]) -> Option<(String, Option<String>)> {
     let most = most_needed(all)?;
     let is_same = |one: &ClientsNeeded| one.sentence == most.sentence;
@@ -115,8 +115,8 @@ fn facts(variant: &Variant, work: &Work, known: &KnownRuns) -> Option<Facts> {
     let client = &settings.client;
     let places = places(client);
     let measured = known.measured(variant, &places);
-    // If the study leaves the number of workers to the client, this code uses the number that the
-    // client had on this machine in an earlier run.
+    // If the study does not set the number of workers, the estimate uses the client's number on the
+    // same machine in an earlier run.
     let workers = places.iter().zip(workers(client)).map(|(place, stated)| {
         let there = measured.iter().find(|one| one.place == *place);
         stated.or(there.map(|one| one.workers))
@@ -135,7 +135,6 @@ fn facts(variant: &Variant, work: &Work, known: &KnownRuns) -> Option<Facts> {
     })
 }
 
-/// Returns the places of the machines that offer the load.
 fn places(client: &Client) -> Vec<&str> {
     match &client.machines[..] {
         [] => vec![HERE],

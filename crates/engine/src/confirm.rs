@@ -12,8 +12,8 @@ use study::settings::{GrantedPermissions, Overrides, Study};
 /// comes from the study of the screening.
 ///
 /// # Errors
-/// The run is not finished, did not screen anything, or did not choose anything. As for a resumed
-/// run, `granted` may lack a permission that the study needs.
+/// The run is not finished, is not a screening, or found no factors to confirm. It is also an error
+/// if `granted` lacks a permission that the study needs.
 pub fn confirming(run: &Run, granted: GrantedPermissions) -> Result<Study> {
     let path = run.path.display();
     let Some(findings) = &run.findings else {

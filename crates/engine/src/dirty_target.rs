@@ -46,7 +46,6 @@ impl Engine<'_> {
         is_same.then(|| "this trial would fail like an earlier trial of the same kind".to_owned())
     }
 
-    /// Records a failed trial, with its finding and the reason for the failure.
     pub(super) fn fail(
         &mut self,
         trial: &Trial,

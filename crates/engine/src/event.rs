@@ -151,7 +151,7 @@ pub struct HostNow {
 /// CPU use of a host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum HostCpu {
-    /// Percentage of all CPUs of the machine. Used if the host is a whole machine.
+    /// Percentage of all CPUs of the machine. Used if the host is not a part of a machine.
     OfMachine(f64),
     /// Number of cores that the host uses. Used if the host is a part of this machine.
     Cores(f64),
@@ -219,7 +219,6 @@ impl Progress {
 }
 
 impl IntervalConsumer for Progress {
-    /// Adds the next interval of the phase.
     fn push(&mut self, summed: &SummedInterval) {
         self.seconds += summed.interval.seconds();
         self.operations += summed.all.outcomes.total();

@@ -23,11 +23,10 @@ use study::plan::PhaseKind;
 /// Time between two checks of the nodes and of Ctrl-C. The time is short enough that a user does
 /// not notice the delay, and long enough that the checks cost almost nothing.
 pub const TICK_NS: u64 = 100 * MILLISECOND_NS;
-/// Time between two writes of the probes' readings to disk.
 const READINGS_EVERY_NS: u64 = SECOND_NS;
 
-/// Time between the decision to end the load and the end of the load. It is long enough for all
-/// clients to receive the decision.
+/// Minimum time between the decision to end the load and the end of the load. It is long enough for
+/// all clients to receive the decision.
 const END_NOTICE_NS: u64 = 2 * SECOND_NS;
 
 /// Event that the loop receives.
@@ -109,7 +108,6 @@ pub trait World {
     fn act(&mut self, act: Act) -> Result<Option<LoopEvent>>;
 }
 
-/// A scheduled action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     LookAtNodes,
@@ -140,7 +138,7 @@ impl Due {
     }
 }
 
-/// Scheduled actions, by their times.
+/// Scheduled actions with their times on the monotonic clock, in ns.
 #[derive(Debug, Default)]
 struct Agenda(BTreeSet<(u64, Due)>);
 
@@ -224,21 +222,21 @@ pub struct Conduct<'c> {
     decide: &'c mut dyn FnMut(&SummedInterval) -> Decision,
     agenda: Agenda,
     faults: Vec<Breaking>,
-    /// Numbers of the faults in effect.
+    /// Numbers of the faults that have begun and have not ended.
     open: BTreeSet<usize>,
-    /// Numbers of the faults that have ended.
+    /// Numbers of the faults that have ended or were omitted.
     over: BTreeSet<usize>,
     /// Length of the measured window in ns, if known.
     measured_ns: Option<u64>,
-    /// Time to measure after the last fault, in ns. If set, the load ends this long after the last
-    /// fault has ended.
+    /// Time to measure after the last fault has ended, in ns. `None` if the faults do not determine
+    /// the end of the load.
     after_faults_ns: Option<u64>,
     /// Start of the measured window, as a time of the monotonic clock.
     measured_from_ns: Option<u64>,
-    /// Time at which the load ends, in ns, if known.
+    /// End of the load, as a time of the monotonic clock, if known.
     ends_ns: Option<u64>,
     progress: Progress,
-    /// Readers of the intervals, in the order in which they take each interval.
+    /// Consumers, in the order in which the loop passes each interval to them.
     consumers: Vec<&'c mut dyn IntervalConsumer>,
     /// Reason why the load ends early.
     pub cut: Option<EarlyEnd>,
@@ -247,9 +245,9 @@ pub struct Conduct<'c> {
 }
 
 impl<'c> Conduct<'c> {
-    /// Begins the loop at the start line, `start_ns`. For each interval, `decide` names the phase
-    /// of the interval and decides whether the load continues. The times of `faults` are relative
-    /// to the start of the measured window.
+    /// Returns a loop whose checks begin after the start line, `start_ns`. For each interval,
+    /// `decide` returns the phase of the interval, and the decision whether the load continues. The
+    /// times of `faults` are relative to the start of the measured window.
     pub fn new(
         start_ns: u64,
         consumers: Vec<&'c mut dyn IntervalConsumer>,
@@ -275,13 +273,14 @@ impl<'c> Conduct<'c> {
         }
     }
 
-    /// Ends the load after this number of operations.
+    /// Sets the number of operations after which the load generator ends the load. The loop only
+    /// reports this number with the progress.
     pub fn ends_after(&mut self, operations: u64) {
         self.progress.of = Some(operations);
     }
 
-    /// Ends the load at `at_ns`, unless another event ends the load earlier. The caller tells the
-    /// load generator this time.
+    /// Ends the load at `at_ns`, unless another event ends the load earlier. The caller must pass
+    /// this time to the load generator.
     pub fn ends_at(&mut self, at_ns: u64) {
         self.ends_ns = Some(at_ns);
     }
@@ -328,7 +327,8 @@ impl<'c> Conduct<'c> {
                     happened.push_back(LoopEvent::Over);
                 }
             }
-            // After the decision to end the load, the loop does not begin new actions.
+            // `Interrupted` precedes `Time`, because the loop begins no action after the decision
+            // to end the load.
             if world.is_interrupted() {
                 happened.push_back(LoopEvent::Interrupted);
             }
@@ -350,7 +350,7 @@ impl<'c> Conduct<'c> {
                 due.filter_map(|due| self.due(now_ns, due)).collect()
             }
             LoopEvent::Interval(summed) => self.interval(&summed),
-            // The loop checks the nodes again, because one may have died since the last check.
+            // The loop checks the nodes again, because a node may have died since the last check.
             LoopEvent::Over => {
                 let mut acts = vec![Act::LookAtNodes, Act::KeepReadings];
                 acts.extend(self.left_out());
@@ -410,8 +410,9 @@ impl<'c> Conduct<'c> {
         wanted.then(|| due.act())
     }
 
-    /// Begins a fault. A fault that waits for an earlier fault tries again after a tick. cassay
-    /// omits it if less than half of its duration is left before the end of the load.
+    /// Begins a fault. A fault that must follow an earlier fault tries again after a tick until the
+    /// earlier fault has ended. The loop omits such a fault if less than half of its duration is
+    /// left before the end of the load.
     fn may_begin(&mut self, now_ns: u64, number: usize) -> Option<Act> {
         if self.cut.is_some() {
             return None;
@@ -435,7 +436,6 @@ impl<'c> Conduct<'c> {
         Some(Act::Inject(number))
     }
 
-    /// Omits the faults that have not begun when the load ends.
     fn left_out(&mut self) -> impl Iterator<Item = Act> {
         let all: BTreeSet<usize> = (0..self.faults.len()).collect();
         let left = &(&all - &self.open) - &self.over;

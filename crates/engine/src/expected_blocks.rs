@@ -17,8 +17,8 @@ const NOISES: [f64; 3] = [0.02, 0.05, 0.10];
 const SHARE_MIN: f64 = 0.5;
 
 /// Returns sentences about the result that the user can expect from the blocks of a study. The list
-/// is empty if the study has no comparison, or does not request these sentences. `last` contains
-/// the name and the findings of the last run.
+/// is empty if the study does not request these sentences, has no comparison, has a sequential
+/// order, or has only one block. `last` contains the name and the findings of the last run.
 pub fn expected(study: &Study, last: Option<(&str, &FindingsRecord)>) -> Vec<String> {
     let blocks = study.repeat.blocks;
     let has_question = study.repeat.detect.is_some() || study.repeat.first_look.is_some();
@@ -100,8 +100,8 @@ fn noise_sentence(study: &Study, noise: f64) -> String {
     format!("with {noise} % scatter {found}; {same}.")
 }
 
-/// Returns the metric of the primary comparison. If the study does not name it, it is latency if a
-/// point is a rate, and otherwise throughput.
+/// Returns the metric of the primary comparison. If the study does not name a metric, returns
+/// latency if a point is a rate, and otherwise throughput.
 fn metric(study: &Study) -> Metric {
     let outlooks = study.variants.iter();
     let mut points = outlooks.flat_map(|variant| variant.settings.procedure.outlook().points);

@@ -51,7 +51,7 @@ impl FleetUse {
     /// applies the load.
     ///
     /// # Errors
-    /// All clients that are not available, each with the reason.
+    /// A client is not available. The message lists all such clients, each with the reason.
     pub fn open(client: &Client, say: &mut dyn FnMut(&str)) -> Result<Option<FleetUse>> {
         if client.machines.is_empty() {
             return Ok(None);
@@ -82,7 +82,7 @@ impl FleetUse {
     /// creates files. The clients of the first variant remain connected.
     ///
     /// # Errors
-    /// All clients that are not available, each with the reason.
+    /// A client is not available. The message lists all such clients, each with the reason.
     pub fn first_of(study: &Study, say: &mut dyn FnMut(&str)) -> Result<Option<FleetUse>> {
         let mut first = None;
         let mut reached: Vec<&Client> = Vec::new();
@@ -129,8 +129,8 @@ impl FleetUse {
         )
     }
 
-    /// Returns true if at least one client runs on another machine, whose wall clock differs from
-    /// that of this machine.
+    /// Returns true if at least one client runs on a machine other than the one that runs cassay.
+    /// The wall clocks of the two machines may differ.
     pub fn has_others(&self) -> bool {
         self.clients.all().iter().any(|one| one.seat.far.is_some())
     }
@@ -154,7 +154,6 @@ fn are_seated_alike(one: &Client, other: &Client) -> bool {
     seated(one) == seated(other)
 }
 
-/// Returns the places where the clients of a study's load will run.
 fn seats(client: &Client) -> Result<Vec<Seat>> {
     client.machines.iter().map(|machine| seat(machine, client)).collect()
 }
@@ -214,7 +213,6 @@ struct Sources {
     /// Names of the secrets in the study. The values of the secrets are part of the access to the
     /// cluster.
     secrets: Vec<String>,
-    /// Index of the variant in the study.
     variant: usize,
     /// Number of loaded rows, which may become known only in the load phase.
     rows: u64,
@@ -245,7 +243,6 @@ pub fn prepare(
     clients.prepare(&sources(study, variant, program, running)?)
 }
 
-/// Returns the inputs from which the clients of a trial build their load.
 fn sources(
     study: &Study,
     variant: VariantIndex,
@@ -291,7 +288,6 @@ impl StudyMaker {
 }
 
 impl Sources {
-    /// Builds the settings of the client and the program.
     fn made(&self, recordings: Recordings) -> Result<(study::settings::Settings, Arc<Program>)> {
         let named = |name: &String| (name.clone(), SecretSource::Named(name.clone()));
         let overrides = Overrides {

@@ -1,5 +1,5 @@
 //! Imports series that other tools recorded during a run. The engine reads the files of these tools
-//! when the run ends, and adds the series to the trials.
+//! when the run ends, and adds the series to the trials. `import_file` adds a file later.
 //!
 //! A file that cannot be read does not invalidate the run. The engine reports the file, records the
 //! failure in the journal, and continues.
@@ -76,9 +76,9 @@ const ESXTOP: &[u8] = b"(PDH-CSV";
 /// Number of bytes to read for identifying a file of `esxtop -b`.
 const HEAD_BYTES: u64 = 16;
 
-/// Adds a file of another tool to the trials of a finished run, and returns a sentence about the
-/// result. Identifies the tool by the first bytes of the file. `columns` selects the columns. If
-/// `columns` is empty, uses the default columns of the tool.
+/// Adds the series of another tool's file to the trials of a finished run, and returns a sentence
+/// about the result. Identifies the tool by the first bytes of the file. `columns` selects the
+/// columns. If `columns` is empty, uses the default columns of the tool.
 ///
 /// # Errors
 /// No known tool wrote the file, the file has no time in common with the run, or the run already
@@ -128,7 +128,6 @@ pub fn series_names(file: &Path, columns: &[String]) -> Result<Vec<String>> {
     Ok(imported.series.into_iter().map(|one| one.name).collect())
 }
 
-/// Returns the series of a file of another tool, with the name of the tool.
 fn read(file: &Path, columns: &[String]) -> Result<(&'static str, SeriesFile)> {
     let mut head = Vec::new();
     let is_esxtop = file.is_file()
@@ -143,13 +142,11 @@ fn read(file: &Path, columns: &[String]) -> Result<(&'static str, SeriesFile)> {
     })
 }
 
-/// Returns true if a file with these first bytes is an output of `esxtop -b`.
 fn is_esxtop(head: &[u8]) -> bool {
     let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
     head.strip_prefix(b"\"").unwrap_or(head).starts_with(ESXTOP)
 }
 
-/// Series that cassay can add to trials.
 struct AlignedSeries<'l> {
     probe: &'static str,
     file: &'l str,
@@ -157,7 +154,8 @@ struct AlignedSeries<'l> {
     imported: SeriesFile,
 }
 
-/// Returns a name for the probe. Two files of the same tool must have different names.
+/// Returns a name for the probe. It contains the file's name, because a run may import several
+/// files of the same tool.
 fn probe_name(probe: &str, file: &Path) -> String {
     let stem = file.file_stem().map(|stem| stem.to_string_lossy());
     format!("{probe}-{}", plain(&stem.unwrap_or_default()))
@@ -183,7 +181,7 @@ fn lay(
     // this comparison explains the reason.
     let points = line_up(probe, series, whole)?.len();
     for ((slug, _), span) in trials.iter().zip(spans) {
-        // A trial without points is not an error, because it may lie between two points.
+        // A trial without points is not an error, because a short trial may be between two points.
         if let Ok(samples) = line_up(probe, series, span) {
             writer.write_imported(slug, name, &samples)?;
         }

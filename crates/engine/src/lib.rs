@@ -1,8 +1,8 @@
 //! The only crate that runs a plan: trials in order on a target that is kept if it fits, resuming.
 //!
 //! Invariants: the journal records each action before it happens. The engine stops every target
-//! that it starts, even after a failure. A failed trial does not hide other trials. An interrupted
-//! run can continue where it stopped.
+//! that it starts, even after a failure. If a trial fails, the findings of the other trials remain.
+//! An interrupted run can continue where it stopped.
 
 mod ceiling;
 mod client_counts;
@@ -124,7 +124,6 @@ pub fn run(
     Engine { fleet, ..engine }.run()
 }
 
-/// Reason why the loop over the trials ended.
 enum End {
     Done,
     Interrupted,
@@ -140,16 +139,15 @@ struct Engine<'a> {
     findings: BTreeMap<usize, TrialFinding>,
     /// Number of starts of the run, including this one.
     start: u64,
-    /// Failed trials. The findings contain them, and a resumed run repeats them.
+    /// Failed trials, which the findings contain and a resumed run repeats.
     failed: BTreeMap<usize, TrialFinding>,
     running: Option<Running>,
-    /// Clients on other machines, if a trial needs them.
+    /// Clients in separate processes, if a trial needs them.
     fleet: Option<FleetUse>,
     /// Name of the folder of the last trial on the running target. The logs of the target are
     /// written there.
     logs: Option<String>,
-    /// Ceilings of the client. The index is the first variant with the same program. The run
-    /// measures a ceiling when it first needs the ceiling.
+    /// Ceilings of the client, at the index of the first variant with the same program.
     ceilings: Vec<Ceilings>,
     /// Earlier trials on which the procedures base their decisions.
     histories: Histories<'a>,
@@ -231,7 +229,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Tests the cause of the limit by experiments, tunes settings, and profiles the nodes in extra
-    /// trials, if the study asks for them.
+    /// trials, if the study requests this.
     fn extra_runs(&mut self, path: &Path, findings: &mut FindingsRecord) -> Result<ChildRunsEnd> {
         let (options, events) = (self.options, RefCell::new(&mut *self.events));
         let mut conduct = |study: &Study, plan: &Plan, results: PathBuf| {
@@ -255,7 +253,6 @@ impl<'a> Engine<'a> {
         child_runs::follow(&mut runs, findings)
     }
 
-    /// Records the interruption of the run.
     fn interrupt(&mut self, path: PathBuf) -> Result<RunEnd> {
         self.writer.journal(None, JournalEvent::RunInterrupted)?;
         Ok(RunEnd {
@@ -372,8 +369,7 @@ impl<'a> Engine<'a> {
                     self.hopeless.push(trial.variant);
                 }
                 if self.is_broken() {
-                    // Other targets may still start, so the run stops using only this
-                    // configuration.
+                    // Other targets may still start, so the run excludes only this target.
                     let target = &self.study.variant(trial.variant).settings.target;
                     self.refused.push(target.clone());
                     self.stop_target()?;

@@ -111,8 +111,8 @@ impl GuardState {
         })
     }
 
-    /// Returns true if the guard is on. If the target hides its clients, cassay assumes that other
-    /// clients exist.
+    /// Returns true if the guard is on. If the target does not report its clients, cassay assumes
+    /// that other clients exist.
     pub fn is_guarded(&self, guard: &Guard) -> bool {
         match self {
             GuardState::Unasked => guard.when == GuardedClusters::Always,
@@ -138,7 +138,7 @@ pub fn rise(guard: Option<&Guard>) -> Duration {
 }
 
 /// Describes which other clients use a target, the load that they send now, and the effect of the
-/// guard. Returns `None` if the target has no other clients.
+/// guard. Returns `None` if the guard is off and does not depend on other clients.
 ///
 /// # Errors
 /// A node does not answer.

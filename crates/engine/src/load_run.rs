@@ -98,7 +98,7 @@ pub fn arrivals(point: Point, settings: &Settings) -> Schedule {
 }
 
 /// Returns the schedule of a point. If `poisson` is true, a rate has Poisson arrivals. Otherwise,
-/// it has equal distances between operations.
+/// the operations of a rate have equal distances.
 pub fn schedule(point: Point, poisson: bool) -> Schedule {
     match point {
         Point::Threads(in_flight) => Schedule::Closed { in_flight },

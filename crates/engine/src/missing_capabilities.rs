@@ -50,7 +50,6 @@ pub fn missing(study: &Study) -> Vec<UnmetNeed> {
     all
 }
 
-/// Returns the needs that the given capabilities do not meet.
 fn lacking(needs: Vec<Need>, capabilities: &[CapabilityStatus]) -> Vec<UnmetNeed> {
     let of = |capability: Capability| capabilities.iter().find(|one| one.capability == capability);
     let apart = of(Capability::Hosts).is_some_and(|hosts| hosts.present);
@@ -73,16 +72,16 @@ fn lacking(needs: Vec<Need>, capabilities: &[CapabilityStatus]) -> Vec<UnmetNeed
 /// Refuses a study with unmet needs. Reports all unmet needs at once, and does not start processes.
 ///
 /// # Errors
-/// The unmet needs, each with its reason and with the section of the study that causes it. Also the
-/// reasons why this machine cannot start the nodes now.
+/// The study has needs that are not met, or this machine cannot run the nodes or the client now.
+/// The message lists all needs and reasons, with the section of the study that causes each need.
 pub fn check(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()> {
     refuse(study, not_startable(study, plan, dirs))
 }
 
-/// Like [`check`], but also connects to the machines of the study and checks them.
+/// Does the same as [`check`], and also connects to the machines of the study and checks them.
 ///
 /// # Errors
-/// The errors of [`check`], or all machines that cannot be reached.
+/// [`check`] fails, a machine cannot be reached, or a machine cannot host nodes.
 pub fn check_with_machines(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()> {
     let mut others = not_startable(study, plan, dirs);
     others.extend(unready(study));
@@ -117,7 +116,8 @@ fn unready(study: &Study) -> Vec<String> {
     all.into_iter().map(|why| why.replace('\n', "\n    ")).collect()
 }
 
-/// Refuses a study with unmet needs, or for other reasons that the caller already knows.
+/// Refuses a study with unmet needs, with more connections or operations than this machine allows,
+/// or with nodes that cannot be placed. `others` contains further reasons.
 fn refuse(study: &Study, others: Vec<String>) -> Result<()> {
     let refusing: Vec<UnmetNeed> = missing(study).into_iter().filter(|one| one.refuses).collect();
     let mut crowded = crowded(study, &Room::here());
@@ -246,7 +246,6 @@ fn overfull(study: &Study) -> Vec<String> {
     all
 }
 
-/// Returns the number of operations in flight at each known point of one variant.
 fn points_in_flight(settings: &Settings) -> Vec<usize> {
     let outlook = settings.procedure.outlook();
     let points = outlook.points.into_iter().chain(outlook.up_to);
@@ -300,7 +299,7 @@ fn waited_share(text: &str) -> Option<f64> {
     Some(avg10.parse::<f64>().ok()? / 100.0)
 }
 
-/// Returns a note for each measurement that will be missing from the run of a study.
+/// Returns notes about the isolation and the measurements that a run of the study will lack.
 pub fn notes(missing: &[UnmetNeed]) -> Vec<String> {
     let wishes: Vec<&UnmetNeed> = missing.iter().filter(|one| !one.refuses).collect();
     let mut notes = Vec::new();

@@ -69,8 +69,8 @@ impl<'a> Histories<'a> {
         }
     }
 
-    /// Returns the reason why the run does not measure this block and later blocks: earlier blocks
-    /// have answered the study. Returns `None` if the run measures this block.
+    /// Returns the reason why the run does not measure this block and later blocks, or `None` if
+    /// the run measures this block.
     fn ended_before(&mut self, block: BlockIndex) -> Option<&StopReason> {
         if self.study.repeat.is_certain(block) {
             return None;
@@ -220,7 +220,8 @@ mod tests {
     }
 
     /// Runs the engine's loop over the plan. Kills and resumes the loop after each number of
-    /// further trials in `kills`. Returns the slugs of the trials that began.
+    /// further trials in `kills`. Returns the slugs of the trials that began, and the number of
+    /// trials that are left.
     fn run(study: &Study, kills: &[usize]) -> (Vec<String>, usize) {
         let plan = plan(study).unwrap();
         let mut finished = BTreeMap::new();
@@ -237,8 +238,7 @@ mod tests {
                 }
                 now += 1;
                 ran.push(turn.slug.clone());
-                // Variant b reaches its limit one step of the search earlier than the other
-                // variant.
+                // Variant b reaches its limit one step of the search earlier than variant a.
                 let limit = [4.0, 2.0][turn.variant.0];
                 let trial = turn.trial_for(ask, &study.variant(turn.variant).settings);
                 let found = finding(&trial, limit);

@@ -1,4 +1,4 @@
-//! Reads the descriptions that the hosts and nodes of a trial give of themselves.
+//! Reads the descriptions of the hosts and nodes of a trial.
 //!
 //! The engine reads these descriptions when the configuration of the measured window is in effect.
 //! If the engine cannot read a value, it records that fact with the reason. The trial continues,
@@ -27,9 +27,9 @@ use study::settings::{Keyspace, Settings};
 use target_spec::Target;
 use workload::Program;
 
-/// Returns `nodes.json` of a trial whose keyspace exists. `asked` contains the options that the
-/// study requests for this keyspace and its tables. It is `None` if the statements of an import
-/// define these options.
+/// Returns the content of `nodes.json` for a trial whose keyspace exists. `asked` contains the
+/// options that the study requests for this keyspace and its tables. `asked` is `None` if the
+/// statements of an import define these options.
 pub fn record(
     running: &Running,
     settings: &Settings,
@@ -131,8 +131,8 @@ pub fn not_in_effect(proofs: &[ProofRecord]) -> Vec<String> {
         .collect()
 }
 
-/// Returns a sentence for each requested setting that no node shows. Nodes that lack the same
-/// setting share one sentence.
+/// Returns a phrase for each requested setting that a node does not show. Nodes that lack the same
+/// setting share one phrase.
 pub fn not_shown(proofs: &[ProofRecord]) -> Vec<String> {
     let mut nodes: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
     for proof in proofs.iter().filter(|proof| proof.outcome() == ProofOutcome::NotShown) {
@@ -174,8 +174,8 @@ fn hosts(running: &Running, into: &mut Vec<HostRecord>) -> Result<()> {
     Ok(())
 }
 
-/// Converts the settings of a host to records. A record contains a reason and a remedy only if the
-/// host should have another value.
+/// Converts the settings of a host to records. A record contains a reason, a remedy and a source
+/// unless its verdict is [`SettingVerdict::Ok`].
 fn host_settings(host: HostExamination) -> impl Iterator<Item = HostSettingRecord> {
     host.findings.into_iter().map(move |one| {
         let is_well = one.level == Severity::Ok;
@@ -339,7 +339,7 @@ mod tests {
         );
     }
 
-    /// Older records describe the three outcomes with only two words.
+    /// Older records describe the three outcomes with a boolean and the value `not shown`.
     #[test]
     fn an_older_record_has_its_third_outcome_back() {
         let old = |effective: &str, holds| ProofRecord {

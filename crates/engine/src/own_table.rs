@@ -54,11 +54,12 @@ impl TableReader<'_> {
         Ok(sample)
     }
 
-    /// Returns a workload file, with its name, for each table that cassay has not read yet for this
-    /// study. Reads at most `keys_max` keys of each table.
+    /// Returns files, by their names, for each table that cassay has not read yet for this study.
+    /// The files are a workload file and, unless the study names a CSV file, the sampled keys.
+    /// Reads at most `keys_max` keys of each table.
     ///
     /// # Errors
-    /// The errors of [`TableReader::read`], or a CSV file of the study lacks a required column.
+    /// [`TableReader::read`] fails, or a CSV file of the study lacks a required column.
     pub fn files(
         &self,
         study: &Study,

@@ -76,9 +76,9 @@ impl PhaseSchedule {
         }
     }
 
-    /// Takes the next interval, names the phase of the interval, and decides whether the load
-    /// continues. The client knows the start of the window in advance, because the window begins
-    /// with the interval after the report of a steady state.
+    /// Takes the next interval, returns the phase of the interval, and decides whether the load
+    /// continues. The window begins one interval after the report of a steady state, so that the
+    /// client receives the start of the window in advance.
     pub fn see(&mut self, summed: &SummedInterval) -> Decision {
         let interval = &summed.interval;
         if self.measuring {
@@ -203,8 +203,8 @@ mod tests {
         Interval::second(index, vec![kind])
     }
 
-    /// Returns the phases of intervals with the given numbers of operations, and the time when the
-    /// measurement begins.
+    /// Returns the phases of intervals with the given numbers of operations, and the decision to
+    /// measure. The decision is the index of its interval, and the length of the window in seconds.
     fn phases(window: &str, operations: &[u64]) -> (Vec<&'static str>, Option<(usize, u64)>) {
         let mut course = PhaseSchedule::new(&settings(window), false, Duration::ZERO);
         let mut from_ns = match course.window() {
@@ -326,9 +326,8 @@ mod tests {
             max: 200,
         };
         let mut course = RecordedArrivals::new(limit);
-        // The mean is 100 and the standard deviation is 10, so the standard error after four
-        // intervals is 0.1 / sqrt(4) = 0.050. The earlier formula would return
-        // 0.058.
+        // The mean is 100 and the standard deviation is 10, so the relative standard error after
+        // four intervals is 0.1 / sqrt(4) = 0.050. The earlier formula would return 0.058.
         let rates = [90, 110, 90, 110, 90, 110].into_iter().enumerate();
         let mut flows =
             rates.map(|(index, ok)| course.see(&summed(interval(index as u64, ok))).flow);
@@ -387,8 +386,8 @@ mod tests {
             interval.window_from_ns = u64::MAX;
             flows.push(course.see(&summed(interval)).flow);
         }
-        // The window begins only after the detector has reported the third second, which is the
-        // last second that the limit permits.
+        // The third second is the last second of the warm-up that the limit permits. So the
+        // detector must report at the end of the second one.
         assert_eq!(flows, [Flow::Continue, Flow::Measure(60)]);
         assert_eq!(course.warmup_record().steady, WarmupEnd::Forced);
     }

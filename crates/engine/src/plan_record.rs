@@ -21,7 +21,8 @@ use study::settings::{
 use study::units;
 use workload::{Program, Statement};
 
-/// Returns `plan.json` of a plan. `cassay` is the version of cassay that made the plan.
+/// Returns the content of `plan.json` for a plan. `cassay` is the version of cassay that made the
+/// plan.
 pub fn plan_record(study: &Study, plan: &Plan, cassay: &str) -> PlanRecord {
     PlanRecord {
         format: FORMAT,
@@ -79,8 +80,8 @@ fn resolved(study: &Study, plan: &Plan) -> ResolvedRecord {
     }
 }
 
-/// Returns the variants of a matrix as combinations. Returns `None` for steps of an import, because
-/// they are not combinations.
+/// Returns the variants of a matrix as combinations. Returns `None` for a study without a matrix,
+/// and for steps of an import, because they are not combinations.
 fn combinations(study: &Study) -> Option<CombinationsRecord> {
     let has_steps = study.variants.iter().any(|variant| variant.step.is_some());
     if study.axes.is_empty() || study.screen.is_some() || has_steps {
@@ -97,7 +98,6 @@ fn combinations(study: &Study) -> Option<CombinationsRecord> {
     })
 }
 
-/// Returns the planned faults of each variant that has faults.
 fn faults(study: &Study) -> BTreeMap<VariantName, Vec<PlannedFaultRecord>> {
     let seconds = |ns: u64| ns as f64 / 1e9;
     let planned = |fault: &StudyFault| PlannedFaultRecord {
@@ -188,8 +188,8 @@ fn request(program: &Program, statement: &Statement, client: &Client) -> Request
     }
 }
 
-/// Returns `trial.json` of a trial. Also used for the entry of a trial in `plan.json`, where the
-/// point may be missing.
+/// Returns the content of `trial.json` for a trial. `plan.json` contains the same record for each
+/// trial, but the point may be missing there.
 pub fn trial_record<P>(study: &Study, trial: &Trial<P>) -> TrialRecord
 where
     P: Copy + Into<Option<Point>>,
@@ -252,7 +252,7 @@ pub fn overrides_of(plan: &PlanRecord, granted: GrantedPermissions) -> Overrides
     overrides_recorded(plan.resolved.overrides.clone(), granted)
 }
 
-/// Like [`overrides_of`], but takes only the overrides, not the whole plan.
+/// Does the same as [`overrides_of`], but takes only the overrides instead of a plan.
 pub fn overrides_recorded(recorded: OverridesRecord, granted: GrantedPermissions) -> Overrides {
     let folder = recorded.folder.filter(|_| granted.trust);
     Overrides {

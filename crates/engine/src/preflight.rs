@@ -67,7 +67,8 @@ pub fn let_in(running: &Running, study: &Study, own: OwnRuns) {
     });
 }
 
-/// Checks a plan on every attached cluster of its study, without changing the clusters.
+/// Checks a plan on every attached cluster of its study, without changing the clusters. Also checks
+/// the permissions for pods.
 ///
 /// # Errors
 /// A cluster cannot be reached, or does not answer.
@@ -114,7 +115,8 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Resu
 /// action that the user has not permitted.
 ///
 /// # Errors
-/// All actions that the user has not permitted, or the reason why the cluster does not answer.
+/// cassay did not read a table before the run, or a cluster does not answer. It is also an error if
+/// the user has not permitted an action. The message then lists all such actions.
 pub fn check(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Result<Vec<String>> {
     if let Some((table, _)) = compile_workload::unread_tables(study).first() {
         bail!(
@@ -130,7 +132,6 @@ pub fn check(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Result<V
     }
 }
 
-/// Returns a message that the run takes over a table that an earlier run created.
 fn rewritten(earlier: &MarkedTable) -> String {
     format!(
         "{} comes from the run {}, and contains rows of that run. This run takes over the table \
@@ -283,7 +284,6 @@ fn says_that_it_exists(error: &anyhow::Error) -> bool {
     refused.is_some_and(cassandra::ServerError::says_that_it_exists)
 }
 
-/// Describes a keyspace: its replication, its tables and their sizes, or that it does not exist.
 fn there(cluster: &Cluster, session: &mut Session, keyspace: &str) -> Result<String> {
     let node = session.node();
     let named = cql::tokens::literal(keyspace);
@@ -313,7 +313,6 @@ fn there(cluster: &Cluster, session: &mut Session, keyspace: &str) -> Result<Str
     })
 }
 
-/// Describes the size of a table, if the server has an estimate.
 fn estimated(estimate: Option<&Estimate>) -> String {
     match estimate {
         Some(estimate) if estimate.partitions > 0 => format!(
@@ -342,7 +341,7 @@ pub fn may_write(running: &Running, program: &Program, stage: Stage) -> Result<(
 }
 
 /// Checks the rows that a study declares as present. Each table of the workload must exist and have
-/// at least one row.
+/// at least one row. Only the tables of recorded traffic may be empty.
 ///
 /// # Errors
 /// A table is missing or empty.

@@ -36,7 +36,6 @@ const OTHERS_PROBE_PERIOD: Duration = Duration::from_secs(1);
 /// Probes of one trial.
 #[derive(Default)]
 pub struct ProbeCollector {
-    /// Probes that are running.
     probes: Vec<Probes>,
     /// Reason why the CPU use of other programs on this machine cannot be measured.
     others_unseen: Option<String>,
@@ -59,8 +58,8 @@ impl ProbeCollector {
     /// of the machine except the nodes and those of cassay. `clients` are processes of cassay.
     ///
     /// # Errors
-    /// A thread could not be started. Data that cannot be read is not an error. See
-    /// `Cluster::unseen`.
+    /// A thread could not be started, or the address of an endpoint is not valid. Data that cannot
+    /// be read is not an error. See `Cluster::unseen`.
     pub fn start(
         &mut self,
         running: &Running,
@@ -283,7 +282,6 @@ fn spell(series: &InWindow<'_>, kept: &KeptReadings, window_ns: u64) -> NodeStat
     }
 }
 
-/// Summarizes the readings of the probe [`OTHERS_PROBE`] within the window.
 fn machine_of(series: &[&InWindow<'_>], unseen: Option<String>) -> MachineUse {
     let of = |name: &str| share(with_name(series, name));
     let cpu = || {
@@ -316,8 +314,8 @@ pub struct DatabaseProbes {
     pub tables: Vec<String>,
 }
 
-/// Converts the probe settings to the form that the target needs. Returns `None` if the probes have
-/// nothing to read.
+/// Converts the probe settings to the form that the target needs. Returns `None` if the study
+/// switches the probes off.
 pub fn spec(settings: &Settings) -> Option<ProbeSpec> {
     let probes = settings.probes.as_ref()?;
     let period = |ns: Option<u64>| ns.map(Duration::from_nanos);
@@ -381,7 +379,6 @@ mod tests {
         assert!((others - 0.5).abs() < 0.001, "{others}");
     }
 
-    /// Returns the evidence that the rules receive for a window.
     fn evidence(gather: &ProbeCollector, [from_ns, to_ns]: [u64; 2]) -> Evidence {
         let mut evidence = Evidence::default();
         gather.tell(&mut evidence, TimeSpan { from_ns, to_ns });

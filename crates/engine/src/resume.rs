@@ -93,7 +93,7 @@ impl InterruptedRun {
     }
 
     /// Adds `blocks` blocks to a finished run. From then on, the comparisons of the run use
-    /// confidence intervals that remain valid if the user looks at the results at any time.
+    /// confidence intervals that remain valid if the user reads the results at any time.
     ///
     /// # Errors
     /// The run is not finished, its study was answered before the last block, or its variants do
@@ -156,7 +156,7 @@ impl InterruptedRun {
     /// Runs the remaining trials.
     ///
     /// # Errors
-    /// The errors of [`super::run`], or another process still writes to the folder of the run.
+    /// [`super::run`] fails, or another process still writes to the folder of the run.
     pub fn resume(&self, options: &Options<'_>, events: &mut dyn FnMut(Event)) -> Result<RunEnd> {
         missing_capabilities::check_with_machines(&self.study, &self.plan, &options.dirs)?;
         let run = self.path.file_name().unwrap_or_default().to_string_lossy();
@@ -185,7 +185,7 @@ impl InterruptedRun {
 /// Runs a study, or continues the latest run of the study in the results folder.
 ///
 /// # Errors
-/// The errors of [`super::run`], [`InterruptedRun::read`] and [`InterruptedRun::resume`].
+/// [`super::run`], [`InterruptedRun::read`] or [`InterruptedRun::resume`] fails.
 pub fn run_or_continue(
     study: &Study,
     plan: &Plan,

@@ -190,8 +190,9 @@ impl Running {
         nodes.any(|node| is_own(node.address.ip()))
     }
 
-    /// Returns the memory that is available to each local node, in bytes. This is the node's part
-    /// of the memory of the machine or of the host. Returns `None` for remote nodes.
+    /// Returns the memory that is available to each node that cassay started, in bytes. This is the
+    /// node's part of the memory of its host or machine, or the smallest part of several machines.
+    /// Returns `None` for other nodes, or if the memory is unknown.
     pub fn memory_bytes(&self) -> Option<u64> {
         let Target::Local(local) = &self.settings else {
             return None;
@@ -241,7 +242,6 @@ impl Running {
         Ok(changed)
     }
 
-    /// Returns true if the address of a node has changed.
     fn has_moved(&self, name: &str) -> bool {
         let moves = &self.cluster.access().moves;
         let mut nodes = self.cluster.nodes().iter();
@@ -310,9 +310,9 @@ impl Running {
         }
     }
 
-    /// Collects the logs of the nodes, then stops the processes that cassay started. Returns the
-    /// nodes whose logs could not be read, and whether the processes have stopped. Missing logs do
-    /// not prevent the stop.
+    /// Collects the logs of the nodes, then stops the processes that cassay started, and removes
+    /// snapshots from an attached cluster. Returns the nodes whose logs could not be read, and an
+    /// error if a process or a snapshot remains. Missing logs do not prevent the stop.
     pub fn stop(mut self, logs: Option<&Path>) -> (Vec<Gap>, Result<()>) {
         let missing = match logs {
             Some(into) => self.collect_logs(into, LogsUntil::Now),
@@ -328,7 +328,8 @@ impl Running {
     }
 }
 
-/// Returns the effective settings of every node, or an empty list if the settings cannot be read.
+/// Returns the effective settings of every node, or an empty list if the target does not report
+/// settings.
 fn node_settings(cluster: &Cluster) -> Result<Vec<(String, BTreeMap<String, String>)>> {
     if cluster.can(Capability::Settings) {
         cluster.settings()
@@ -337,7 +338,6 @@ fn node_settings(cluster: &Cluster) -> Result<Vec<(String, BTreeMap<String, Stri
     }
 }
 
-/// Returns true if a setting is an address of the node.
 fn is_address(name: &str) -> bool {
     const ADDRESSES: [&str; 4] = [
         "listen_address",

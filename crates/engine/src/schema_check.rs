@@ -3,7 +3,7 @@
 //!
 //! Invariants: the check does not execute any statement. It refuses a value whose type differs from
 //! the type of the column, because a server may misread the bytes of the value. The client does not
-//! compare reads whose rows the workload cannot know, and the check reports these reads.
+//! compare reads whose rows the workload cannot predict, and the check reports these reads.
 
 use anyhow::{Context, Result};
 use cassandra::Session;
@@ -139,8 +139,8 @@ fn may_be(takes: &CqlType, made: &CqlType) -> bool {
     is_element || is_list || is_taken(takes, made)
 }
 
-/// Returns the reason why the workload cannot know the rows of a read. Returns `None` if it knows
-/// them.
+/// Returns the reason why the workload cannot predict the rows of a read. Returns `None` if the
+/// workload can predict the rows.
 fn other_columns(expected: &Expectation, found: &PreparedStatement) -> Option<String> {
     let known = expected.all_columns.as_ref()?;
     let shown: Vec<&ColumnSpec> = found.result_columns.iter().collect();

@@ -118,9 +118,7 @@ struct State {
     /// Series of an endurance trial. `None` for other trials.
     courses: Option<Courses>,
     timeline: Timeline,
-    /// Profiles of the nodes in the window.
     profiling: Profiling,
-    /// Sums over the measured window.
     counts: WindowCounts,
     /// Counts of each client within the window.
     clients: FleetCounts,
@@ -141,7 +139,7 @@ struct State {
     told: SelfReport,
 }
 
-/// Size of the tables on disk before and after the load.
+/// Size of the tables on disk before and after the load, and the number and size of writes.
 #[derive(Debug, Default)]
 struct Storage {
     before: Option<TableStorage>,
@@ -167,8 +165,8 @@ fn explained(error: Error, running: &Running, state: &State) -> Error {
     behind(error, &causes)
 }
 
-/// Copies the new lines of the nodes' logs, before the trial is judged and counts as done. Returns
-/// the logs that can no longer be read.
+/// Copies the new lines of the nodes' logs before the trial is judged. Returns the gaps in the logs
+/// and in the readings of the probes.
 fn missing(running: &mut Running, trial: &Path) -> Vec<GapRecord> {
     let logs = running.collect_logs(&trial.join("logs"), LogsUntil::WholeLine);
     let unheard = running.cluster.unheard();
@@ -177,8 +175,6 @@ fn missing(running: &mut Running, trial: &Path) -> Vec<GapRecord> {
         .collect()
 }
 
-/// Puts the causes in front of an error. Returns the error unchanged if the list of causes is
-/// empty.
 fn behind(error: Error, causes: &[String]) -> Error {
     if causes.is_empty() {
         error
@@ -319,7 +315,6 @@ impl TrialRun<'_> {
         Ok(())
     }
 
-    /// Records the nodes with their settings and identities.
     fn note_nodes(&self, running: &Running, state: &mut State) -> Result<()> {
         // The tables of an import's step differ from those of the program.
         let asked = self.step.is_none().then_some(&self.settings.keyspace);
@@ -343,7 +338,6 @@ impl TrialRun<'_> {
         state.writer.write_nodes(&record)
     }
 
-    /// Returns the keyspace and the tables that the probes of the database read.
     fn looked(&self) -> DatabaseProbes {
         DatabaseProbes {
             keyspace: self.program.keyspace().to_owned(),
@@ -389,8 +383,8 @@ impl TrialRun<'_> {
         running.warmed = Some(state.pids.clone());
         let first = self.trial.first_operation;
         let range = first..offered.summary.next_operation;
-        // The client did not record the writes, and they may have changed any row, so the state of
-        // all rows is unknown.
+        // If the client did not record the writes, the state of all rows is unknown, because the
+        // writes may have changed any row.
         running.written = match (running.written.take(), &offered.summary.ledger) {
             (Some(mut written), Some(ledger)) => {
                 state.outcomes = written.add_main(&self.program, ledger, range);
@@ -408,14 +402,13 @@ impl TrialRun<'_> {
         Ok(self.measured(offered, state))
     }
 
-    /// Selects the reads whose rows the client compares during the measured load.
     fn verified(&self) -> VerifyReads {
         let nth = self.settings.verify.every_nth;
         nth.map_or(VerifyReads::Off, VerifyReads::EveryNth)
     }
 
-    /// Reports failures under load, and looks for their causes in the logs and on the volumes of
-    /// the nodes. The search runs only once, when the load has ended.
+    /// Reports failures under load, and searches the logs and the volumes of the nodes for the
+    /// causes. The search runs only once, when the load has ended.
     fn note_errors(&mut self, offered: &PhaseResult, running: &Running, state: &mut State) {
         let Some(errors) = offered.errors_words() else {
             return;

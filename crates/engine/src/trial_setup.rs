@@ -86,7 +86,6 @@ impl Engine<'_> {
         stopped.and(noted).and(self.note_missing(slug, missing))
     }
 
-    /// Records the tables that remain on an attached cluster.
     fn note_remains(&mut self, running: &Running) {
         let left = running.cluster.left();
         if let Target::Attach(attach) = &running.settings
@@ -106,7 +105,6 @@ impl Engine<'_> {
         all.collect()
     }
 
-    /// Records the logs that could not be read.
     fn note_missing(&mut self, slug: String, missing: Vec<Gap>) -> Result<()> {
         let gaps: Vec<GapRecord> = missing_files::records(GapKind::Logs, missing).collect();
         if gaps.is_empty() {
@@ -118,7 +116,6 @@ impl Engine<'_> {
         self.writer.journal(None, JournalEvent::FilesMissing { slug, gaps })
     }
 
-    /// Connects to the clients that the trial needs, unless they are already connected.
     pub(super) fn ready_clients(&mut self, trial: &Trial) -> Result<()> {
         let client = &self.study.variant(trial.variant).settings.client;
         let serves = self.fleet.as_ref().is_some_and(|fleet| fleet.serves(client));

@@ -17,7 +17,6 @@ use target_spec::Target;
 use workload::{CompiledFile, KeyspaceStatements};
 use yaml::Diagnostics;
 
-/// Prefix of the names of scratch keyspaces.
 const SCRATCH: &str = "cassay_check_";
 
 /// Result of preparing a workload's statements.

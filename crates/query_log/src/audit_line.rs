@@ -11,7 +11,6 @@ use crate::log_record::{Bound, Entry, Request, Why};
 /// precedes this part.
 pub(crate) const BEGINS: &str = "user:";
 
-/// Parses the text that Cassandra writes for one event.
 pub(crate) fn read(message: &str) -> Entry {
     let mut rest = message;
     let (mut at_ms, mut keyspace, mut in_batch) = (0, None, false);

@@ -1,4 +1,4 @@
-//! Reads the events of a text file that an audit log is, and guesses the format of other files.
+//! Reads the events of a text audit log, and guesses the format of other files.
 //!
 //! Invariant: an event whose end is unknown is left out. A statement without its end may change
 //! other rows than the statement that the server executed.
@@ -17,24 +17,20 @@ const SEARCHED_LINE_BYTES: usize = 4 << 20;
 /// Number of bytes at the start of a file from which its format is guessed.
 const HEAD_BYTES: u64 = 4096;
 
-/// Reader of the events of one text file.
 pub(crate) struct AuditText<R> {
     lines: TextLines<R>,
     events: EventLines,
-    /// Event that is left out after the current one, with the reason.
+    /// Reason why the event after the current one is left out.
     lost: Option<&'static str>,
     hole: Option<Hole>,
     holes: u64,
     is_cut: bool,
 }
 
-/// The next part of an audit log.
 pub(crate) enum AuditStep {
-    /// A whole event.
     Event(String),
     /// An event that is left out, with the reason.
     Lost(&'static str),
-    /// The end of the file.
     End,
 }
 

@@ -7,7 +7,8 @@
 //!
 //! Invariants: memory for a document grows as its bytes arrive, up to the size of a request to
 //! Cassandra. A document that is cut off ends the file, and the reader reports this. The reader
-//! also reports data that it cannot reach, and documents that it wrongly skips.
+//! also reports data that it cannot reach, and a skipped document whose content is not the queue's
+//! own.
 
 use foreign::Source;
 use std::io::{self, Read};
@@ -217,8 +218,8 @@ impl<R: Source> Queue<R> {
     /// Reads the document that follows `header`. Returns true if the document is complete.
     fn body(&mut self, header: u32) -> Result<bool, QueueError> {
         let bytes = header & LENGTH;
-        // The limit applies only to the documents that the reader keeps in memory. It skips the
-        // queue's own documents, which may have any length.
+        // The limit applies to every document, because the reader keeps even the queue's own
+        // documents in memory to check them.
         if bytes > DOCUMENT_BYTES_MAX {
             return Err(QueueError::TooLong { bytes, at: self.at });
         }

@@ -27,7 +27,7 @@ pub(crate) enum Item<'a> {
     Null,
 }
 
-/// Codes of items that begin with their length.
+/// Codes that precede items.
 mod code {
     pub const BYTES_8: u8 = 0x80;
     pub const BYTES_16: u8 = 0x81;
@@ -57,7 +57,6 @@ mod code {
     pub const TEXT_0: u8 = 0xE0;
 }
 
-/// A cursor over the items of a document.
 #[derive(Clone, Debug)]
 pub(crate) struct Items<'a> {
     bytes: &'a [u8],

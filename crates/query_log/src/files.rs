@@ -87,7 +87,6 @@ pub fn read(paths: &[(String, PathBuf)], choice: Choice) -> Result<Recording, Re
     builder.finish(logs).map_err(ReadError::Nothing)
 }
 
-/// The log of one node, while the module reads it.
 struct Log {
     read: LogRead,
     files: VecDeque<PathBuf>,
@@ -108,7 +107,6 @@ fn unreadable(name: &str) -> impl Fn(io::Error) -> ReadError + '_ {
     }
 }
 
-/// Returns the logs that a file or folder contains.
 fn logs_of(name: &str, path: &Path) -> Result<Vec<Log>, ReadError> {
     if !path.is_dir() {
         return Ok(vec![log(name, vec![path.to_owned()])]);

@@ -2,10 +2,10 @@
 //! records can be replayed.
 //!
 //! A full query log (`nodetool enablefullquerylog`) and a binary audit log are files of a Chronicle
-//! queue. [`queue`] splits them into records, and [`entry`] parses the records. A text audit log
-//! consists of lines of a logging framework. Invariants:
-//! - Bytes from a file never cause a panic. They never reserve more memory than their number
-//!   justifies.
+//! queue. [`chronicle_file`] splits them into records, and [`log_record`] parses the records. A
+//! text audit log consists of lines of a logging framework. Invariants:
+//! - Bytes from a file never cause a panic. The reader never reserves more memory than the number
+//!   of bytes justifies.
 //! - The statements, the values and their order are the same as in the log, without additions. The
 //!   crate omits records that cannot be replayed, and counts them by reason.
 

@@ -66,8 +66,8 @@ pub enum Why {
 }
 
 impl Why {
-    /// Returns the reason in words, such as "they define objects (CREATE, ALTER, DROP)". A message
-    /// can contain the words after the number of omitted records.
+    /// Returns the reason in words, such as "these requests define objects (CREATE, ALTER, DROP)".
+    /// A message can contain the words after the number of omitted records.
     pub fn words(self) -> &'static str {
         match self {
             Why::Definition => "these requests define objects (CREATE, ALTER, DROP)",
@@ -143,7 +143,7 @@ pub struct Request {
     pub serial_consistency: Option<Consistency>,
     /// Number of rows per page. `None` if the request does not limit the page.
     pub page_size: Option<i32>,
-    /// True if the request asks for a further page.
+    /// True if the request is for a further page.
     pub continues: bool,
     /// True if the client set the write timestamp.
     pub stamped: bool,

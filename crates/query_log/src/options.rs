@@ -6,7 +6,6 @@
 
 use cql::Consistency;
 
-/// Bits of the flags of a request.
 mod flag {
     pub const VALUES: u32 = 0x01;
     pub const PAGE_SIZE: u32 = 0x04;
@@ -24,7 +23,6 @@ const WIDE_FLAGS_SINCE: i64 = 5;
 /// Size of a value's length field, in bytes. A null or unset value consists only of this field.
 const LENGTH_BYTES: usize = 4;
 
-/// The options of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options<'a> {
     /// Consistency level of the request. `None` if the code of the level is unknown.

@@ -15,8 +15,8 @@ use workload::{ArrivalTimes, BatchKind};
 /// statement on every connection. A log whose statements have their values in their texts exceeds
 /// this number. The builder then omits records with further statements.
 pub const STATEMENTS_MAX: usize = 10_000;
-/// Default limit of the memory for operations and values, in bytes. 2 GiB are enough for an hour of
-/// 5,000 operations per second with values of 80 bytes each.
+/// Default limit of the memory for operations and values, in bytes. It is enough for an hour of
+/// 5,000 operations per second, if each operation has 80 bytes of values.
 pub const MEMORY_BYTES: u64 = 2 << 30;
 
 /// Selection of operations by their effect on data.
@@ -68,7 +68,6 @@ impl Default for Choice {
     }
 }
 
-/// A statement to replay, with its text and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Form {
     pub cql: String,
@@ -108,7 +107,6 @@ pub(crate) struct Part {
     pub form: u16,
 }
 
-/// An operation, which consists of a range of [`Recording::parts`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation {
     pub first: u32,

@@ -46,9 +46,9 @@ pub struct Builder {
     tables: IndexMap<(String, String), u64>,
     left_out: BTreeMap<Why, u64>,
     without_level: u64,
-    /// Total size of the cached texts, in bytes. The next field is the total size of the texts to
-    /// be replayed.
+    /// Total size of the cached texts, in bytes.
     known_bytes: usize,
+    /// Total size of the texts to be replayed, in bytes.
     forms_bytes: usize,
     is_full: bool,
 }
@@ -207,7 +207,8 @@ impl Builder {
         Ok(())
     }
 
-    /// Returns the index of a request's kind.
+    /// Returns the index of a request's kind. Adds the kind if it is new. If the recording has too
+    /// many kinds, returns the index of a kind for all other reads or writes.
     fn kind(&mut self, request: &Request, known: &[KnownStatement]) -> Result<u8, Why> {
         let (name, is_write) = kind_name(request, known);
         if let Some(index) = self.kinds.get_index_of(&name) {
@@ -351,8 +352,7 @@ fn course(at_ms: &[u64]) -> ArrivalTimes {
         due_ns.extend(at);
     }
     let last_ns = due_ns.last().copied().unwrap_or(0);
-    // The recording ends after the last operation. The time between them is the average interval
-    // between operations.
+    // The recording ends after the last operation, by the average interval between operations.
     let gap_ns = last_ns / (due_ns.len() as u64).max(2).saturating_sub(1);
     ArrivalTimes::new(due_ns, last_ns + gap_ns.max(MS_NS))
 }

@@ -25,7 +25,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use workload::Stage;
 
-/// Returns the unpacked content of a fixture.
 fn fixture(name: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name);
     let file = std::fs::File::open(path).expect("a fixture");
@@ -34,7 +33,6 @@ fn fixture(name: &str) -> Vec<u8> {
     bytes
 }
 
-/// Returns a folder that contains the given files.
 fn folder(files: &[(&str, &[u8])]) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, bytes) in files {
@@ -258,7 +256,8 @@ fn a_part_of_the_time_and_some_keyspaces_can_be_chosen() {
         let found = files::read(&[("log".to_owned(), path)], choice);
         found.map_or(0, |recording| recording.operations())
     };
-    // At first, the client connected and created tables, which took less than a minute.
+    // At first, the client connected and created tables. The three periods together contain all
+    // operations.
     let mut counts = vec![];
     for from_ms in [0, 500, 1500] {
         let for_ms = (from_ms < 1500).then_some(if from_ms == 0 { 500 } else { 1000 });
@@ -292,7 +291,8 @@ fn a_hole_in_a_log_is_said_with_what_is_behind_it() {
     let bytes = fixture("full-query-log.cq4.gz");
     let whole = read(&[("a.cq4", &bytes)], Choice::default());
     assert!(whole.logs[0].notes.is_empty(), "{:?}", whole.logs[0].notes);
-    // This is the header of the document in the middle of the file, according to the reader.
+    // The headers precede the documents that the reader returns. The test overwrites the header in
+    // the middle of the file.
     let mut queue = Queue::open(&bytes[..]).expect("a queue");
     let mut headers = Vec::new();
     while let Some(length) = queue.next_document().expect("whole").map(<[u8]>::len) {
@@ -448,8 +448,8 @@ fn unpacked(bytes: &[u8]) -> Result<Recording, UnpackError> {
     Recording::unpack(&mut &bytes[..], bytes.len() as u64)
 }
 
-/// The packed data is what several clients of one load receive. Each client makes its program from
-/// the data.
+/// Several clients of one load receive the packed data. Each client makes its program from the
+/// data.
 #[test]
 fn a_packed_log_offers_the_same_elsewhere() {
     for name in ["full-query-log.cq4.gz", "audit.cq4.gz"] {
@@ -470,8 +470,8 @@ fn a_packed_log_offers_the_same_elsewhere() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// The digest of a package covers every byte that a replay uses. The other bytes are part of
-    /// the names of kinds.
+    /// The digest of a package covers every byte that a replay uses. Other bytes, such as those of
+    /// the names of kinds, may differ.
     #[test]
     fn a_changed_package_is_refused_or_offers_the_same(
         at: prop::sample::Index, bits in 1u8.., cut: prop::sample::Index,

@@ -1,8 +1,8 @@
 //! Converts the replayed part of a recording to bytes, for another process of this program.
 //!
 //! Both processes are the same build, so the format has no labels for its fields. Invariants:
-//! unpacking returns exactly the packed operations, and the digest verifies this. Bytes never cause
-//! a panic. They never reserve more memory than their number justifies.
+//! unpacking returns exactly the packed operations, and checks them against the digest. Bytes never
+//! cause a panic. Unpacking never reserves more memory than the number of bytes justifies.
 
 use crate::recording::{Form, KindCount, Operation, Part, Recording};
 use crate::recording_builder::digest;
@@ -29,7 +29,7 @@ impl Recording {
     /// numbers of omitted records.
     ///
     /// # Errors
-    /// `out` accepts no more bytes.
+    /// Writing to `out` fails.
     pub fn pack(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut to = Packer(out);
         to.text(&self.digest)?;

@@ -96,7 +96,6 @@ fn absent(
     }
 }
 
-/// Returns the tree that represents the default of a row.
 fn default_tree(default: &str, path: &str, typ: &Type) -> Tree {
     // Mistakes in a default are not reported here, because a test of all defaults finds them.
     let mut none = Diagnostics::new(Vec::new());
@@ -245,8 +244,8 @@ pub(crate) fn any(node: &Node) -> Tree {
             "true" => Tree::Bool(true),
             "false" => Tree::Bool(false),
             _ => {
-                // Whole numbers stay whole, because the server writes "no limit" as `-1` and does
-                // not accept `-1.0`.
+                // Integers are not converted to floats, because the server writes "no limit" as
+                // `-1` and does not accept `-1.0`.
                 let count = text.parse().map(Tree::Count);
                 let whole = count.or_else(|_| text.parse().map(Tree::Negative));
                 whole.unwrap_or_else(|_| match text.parse::<f64>() {
@@ -300,7 +299,7 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
         Type::Name(_) if path == "study" && RESERVED_NAMES.contains(&text) => Err(format!(
             "`results/{text}` is reserved for the link to the latest run"
         )),
-        // A later step, which knows the target, checks that the named object exists.
+        // A later step checks that the target has the named object.
         Type::Name(_) | Type::Fault(_) => name(text).map(|()| Tree::Text(text.to_owned())),
         Type::Release(_) => return release(node, text, path, diagnostics),
         Type::CqlName(_) => cql_name(text).map(|()| Tree::Text(text.to_owned())),
@@ -359,14 +358,14 @@ fn release(node: &Node, text: &str, path: &str, diagnostics: &mut Diagnostics) -
     }
 }
 
-/// Maximum number of words that a message lists.
+/// Number of permitted words from which on a message does not list the words.
 const KNOWN_SHOWN_MAX: usize = 16;
 
-/// Returns a message part that describes the permitted words. Also returns a hint if `text` is a
-/// misspelt word of this set.
+/// Returns a message about a word that is not permitted. Also returns a hint if `text` resembles a
+/// permitted word, or if the message does not list the words.
 pub(crate) fn unknown(path: &str, text: &str, known: &[&str]) -> (String, Option<String>) {
     let one_of = match known.len() {
-        // A list with more words than this does not help a user who has misspelt a word.
+        // A longer list does not help a user who has misspelt a word.
         KNOWN_SHOWN_MAX.. => format!("{} values", known.len()),
         _ => known.join(", "),
     };

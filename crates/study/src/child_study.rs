@@ -13,9 +13,8 @@ use serde_json::{Map, Value, json};
 /// Keys that a child study does not take from its parent.
 const OMITTED_KEYS: [&str; 5] = ["faults", "require", "price_per_hour", "procedure", "why"];
 
-/// A study that follows the trials of another study.
 pub(crate) struct ChildStudy<'a> {
-    /// End of its name, after the name of the parent and a hyphen.
+    /// End of the study's name, after the name of the parent and a hyphen.
     pub suffix: &'a str,
     pub question: &'a str,
     pub point: Point,
@@ -28,7 +27,6 @@ pub(crate) struct ChildStudy<'a> {
 }
 
 impl ChildStudy<'_> {
-    /// Returns the text of the study.
     pub(crate) fn text(self, parent: &Study) -> String {
         let load = match self.point {
             Point::Threads(count) => json!({ "threads": count }),
@@ -59,7 +57,6 @@ pub(crate) fn settings_of(tree: &Tree) -> Map<String, Value> {
     settings
 }
 
-/// Adds the keys of `over` to `base`.
 pub(crate) fn merge(base: &mut Value, over: &Value) {
     match (base, over) {
         (Value::Object(base), Value::Object(over)) => {
@@ -71,7 +68,6 @@ pub(crate) fn merge(base: &mut Value, over: &Value) {
     }
 }
 
-/// Returns a checked tree without the values that are defaults.
 fn without_defaults(tree: &Tree, path: &str) -> Value {
     let Tree::Map(entries) = tree else {
         return tree.to_json();

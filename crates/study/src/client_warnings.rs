@@ -11,7 +11,7 @@ use target_spec::Target;
 /// Maximum number of machines that a warning names.
 const NAMED_MAX: usize = 3;
 
-/// Returns a sentence for each target that the clients' machines cannot reach.
+/// Returns a sentence for each of the two problems that a variant has, without duplicates.
 pub fn warnings(study: &Study) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
     for variant in &study.variants {
@@ -48,7 +48,6 @@ fn cannot_reach(settings: &Settings) -> Option<String> {
     })
 }
 
-/// Returns the change that makes the target available to other machines.
 fn remedy(target: &Target) -> &'static str {
     match target {
         Target::Local(_) => {
@@ -59,8 +58,8 @@ fn remedy(target: &Target) -> &'static str {
     }
 }
 
-/// Warns of commands that differ only in numbers. They may have been meant for several clients,
-/// each with a separate range.
+/// Warns of commands that differ only in numbers. Such commands may have been meant for several
+/// clients, each with a separate range.
 fn one_after_the_other(settings: &Settings) -> Option<String> {
     let import = settings.workload.import.as_ref()?;
     let is_form = |char: &char| !char.is_ascii_digit();

@@ -296,8 +296,8 @@ fn unreadable(node: &Node, tree: &Tree, can_be_read: bool, out: &mut Diagnostics
     }
 }
 
-/// Checks that a statement writes the loaded rows, and that the workload has the same number of
-/// rows.
+/// Checks, for a workload file, that a statement writes the loaded rows, and that the workload has
+/// as many rows as the study loads.
 fn loads(node: &Node, tree: &Tree, parts: &Parts<'_>, program: &Program, out: &mut Diagnostics) {
     let path = "data.load";
     let Some(file) = parts.workload.file.as_ref().filter(|_| tree.find(path).is_some()) else {
@@ -355,7 +355,6 @@ fn reads_without_rows(
     }
 }
 
-/// Returns the place at which a workload has a problem: an unknown key, or a wrong value.
 fn place_of<'a>(node: &'a Node, problem: &Problem) -> &'a Place {
     let path = path_of(problem);
     let key = path.rsplit_once('.').and_then(|(parent, key)| node.find(parent)?.entry(key));
@@ -365,7 +364,6 @@ fn place_of<'a>(node: &'a Node, problem: &Problem) -> &'a Place {
     }
 }
 
-/// Returns the path in a study at which a workload has a problem.
 fn path_of(problem: &Problem) -> String {
     let path = problem.path.join(".");
     match path.as_str() {

@@ -34,7 +34,7 @@ pub struct Condition {
 }
 
 /// Returns the conditions of a study. Their subjects have a fixed order. The null target has no
-/// conditions for nodes and tables.
+/// conditions for nodes, tables and data.
 pub fn conditions(study: &Study) -> Vec<Condition> {
     let mut by_about: BTreeMap<usize, Vec<(&Variant, String)>> = BTreeMap::new();
     for variant in &study.variants {
@@ -265,7 +265,7 @@ fn yaml(local: &LocalSpec) -> Vec<String> {
     file.into_iter().chain(own).collect()
 }
 
-/// Describes the part of the machine on which the nodes run.
+/// Describes a topology. `None` for the default topology.
 pub(crate) fn topology(asked: &Topology) -> Option<String> {
     let mut words = vec![format!("topology {}", asked.placing.name())];
     let cpus = |count: u32| match count {

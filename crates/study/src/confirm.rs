@@ -47,7 +47,6 @@ fn key_of(line: &str) -> Option<&str> {
     (!key.is_empty() && key.chars().all(is_key)).then_some(key)
 }
 
-/// Returns the line `study: NAME` with the name of the confirming study.
 fn renamed(line: &str) -> String {
     let (key, name) = line.split_once(':').unwrap_or((line, ""));
     let name = name.split_whitespace().next().unwrap_or_default();

@@ -47,7 +47,7 @@ pub struct SettingChange {
 /// the number of CPUs that a node may use, if known.
 ///
 /// # Errors
-/// The reason, if the study has no setting that changes the resource.
+/// cassay cannot change a setting that affects the resource. The error is the reason.
 pub fn change(kind: LimitKind, tree: &Tree, cpus: Option<f64>) -> Result<SettingChange, String> {
     const HOST: &str = "target.local.host";
     if tree.find("target.local").is_none() {
@@ -151,14 +151,14 @@ fn commit_log_sync(tree: &Tree) -> Result<SettingChange, String> {
     }
 }
 
-/// Returns the change that multiplies a setting of the study by `factor`.
 fn scaled(tree: &Tree, path: &str, factor: f64, enlarges: bool) -> Result<SettingChange, String> {
     let now = tree.find(path).ok_or_else(|| format!("the study does not set `{path}`"))?;
     let of = |number: u64| (number as f64 * factor).round() as u64;
     let to = match now {
         Tree::Count(count) => Tree::Count(at_least_one_more(*count, factor)),
         Tree::Number(number) => Tree::Number(measure::number::round(number * factor, 4)),
-        // The size is rounded to whole mebibytes, because sizes in a study have no fractions.
+        // The size is rounded down to whole mebibytes or kibibytes, because sizes in a study have
+        // no fractions.
         Tree::Bytes(bytes) if *bytes >= 64 << 20 => Tree::Bytes(of(*bytes) >> 20 << 20),
         Tree::Bytes(bytes) => Tree::Bytes(of(*bytes) >> 10 << 10),
         Tree::BitRate(rate) => Tree::BitRate(of(*rate) / 1000 * 1000),
@@ -196,7 +196,8 @@ fn scaled_text(key: &str, text: &str, factor: f64) -> Result<Value, String> {
     })
 }
 
-/// Multiplies a whole number by `factor`. The result differs from the number, and is at least 1.
+/// Multiplies a whole number by `factor`. The result differs from the number, unless the number is
+/// 1 and `factor` is less than 1. The result is at least 1.
 fn at_least_one_more(number: u64, factor: f64) -> u64 {
     let scaled = (number as f64 * factor).round() as u64;
     if scaled != number {

@@ -83,7 +83,8 @@ pub fn rows_of_load(settings: &Settings, row_bytes: u64) -> Option<u64> {
     Some((rows as u64).max(1))
 }
 
-/// Returns the number of bytes on each node after the load phase. `None` for a load in rows.
+/// Returns the number of bytes on each node after the load phase. `None` for a load in rows, or if
+/// the size of the volume is unknown.
 fn bytes_per_node(settings: &Settings) -> Option<u64> {
     match settings.data.load {
         Load::None | Load::Operations(_) => None,
@@ -181,7 +182,6 @@ pub fn run_estimate(study: &Study, works: &[Work], trials: &[Turn]) -> Estimate 
     estimate
 }
 
-/// Returns the expected total length of the measured windows, in seconds.
 fn measured_s(trials: &[Turn]) -> f64 {
     let phases = trials.iter().flat_map(|trial| &trial.phases);
     let windows = phases.filter(|phase| phase.kind == PhaseKind::Measure);
@@ -219,9 +219,10 @@ fn seconds<'a>(works: &[Work], trials: impl Iterator<Item = &'a Turn> + Clone) -
 /// host's nodes may use up to a quarter of the volume.
 const VOLUME_SHARE_MAX: f64 = 0.75;
 
-/// Returns a warning for each load that seems too large for the hosts' volumes. cassay does not
-/// refuse such a study, because the size is an estimate: the compression of rows is unknown until
-/// they are loaded.
+/// Returns a warning for each load that seems too large for the hosts' volumes. Also returns a
+/// warning for each variant with too few blocks to decide its requirements. cassay does not refuse
+/// a load that seems too large, because the compression of the rows is unknown until they are
+/// loaded.
 pub fn warnings(study: &Study, works: &[Work]) -> Vec<String> {
     let mut said = Vec::new();
     for (variant, work) in study.variants.iter().zip(works) {
@@ -318,7 +319,7 @@ pub fn loaded_bytes(settings: &Settings, program: &Program) -> Option<u64> {
     Some(rows.saturating_mul(copies.clamp(1, local.nodes as u64)))
 }
 
-/// Returns an upper bound for the number of bytes that the nodes write to the disk of this machine.
+/// Returns an upper bound for the disk space that the data of the nodes takes, in bytes.
 fn disk_bytes(settings: &Settings, local: &LocalSpec, blocks: u64, row_bytes: u64) -> u64 {
     let nodes = local.nodes as u64;
     let turns = 0..settings.procedure.outlook().turns_max;
@@ -331,9 +332,9 @@ fn disk_bytes(settings: &Settings, local: &LocalSpec, blocks: u64, row_bytes: u6
     };
     let written = (measured_ns / SECOND_NS).saturating_mul(WRITES_PER_S);
     let rows = settings.data.load_rows.saturating_add(written);
-    // The factor is two, because a compaction keeps its input until its output is complete. This
-    // also covers a snapshot, because the snapshot's hard links use no space until a compaction
-    // replaces the shared files.
+    // The factor is two, because a compaction keeps its input until its output is complete. The
+    // factor also covers a snapshot, because the snapshot's hard links use no space until a
+    // compaction replaces the shared files.
     let data = rows
         .saturating_mul(row_bytes)
         .saturating_mul(settings.keyspace.replication.copies())
@@ -348,8 +349,8 @@ fn disk_bytes(settings: &Settings, local: &LocalSpec, blocks: u64, row_bytes: u6
     disk.min(volumes.unwrap_or(u64::MAX))
 }
 
-/// Returns the memory that the nodes use on this machine, in bytes. The page cache counts only if a
-/// memory limit includes it.
+/// Returns the memory that the nodes use, in bytes. The page cache counts only if a memory limit
+/// includes it.
 fn memory_bytes(local: &LocalSpec) -> u64 {
     let nodes = target_spec::memory_bytes(local.nodes, local.heap_bytes);
     let hosts = local.hosts.as_ref().and_then(|hosts| {

@@ -11,14 +11,14 @@ use target_spec::fault::Length;
 /// Time from the start of a node until the other nodes consider it up, in seconds. Restarts of
 /// nodes with 512 MiB on two shared CPUs took 40 and 52 s.
 const RESTART_S: f64 = 60.0;
-/// Time that a window must include after a recovery, in seconds. During this half minute, the load
-/// must be normal.
+/// Time with normal load that a window must include after a recovery, in seconds.
 const NORMAL_LOAD_S: f64 = HOLD_S;
 /// Time that a window must include before the first fault, in seconds. An interval of the window
 /// takes one second.
 const BEFORE_MIN_S: u64 = BEFORE_MIN as u64;
 
-/// Returns a sentence for each window that is too short.
+/// Returns a sentence for each window that is too short, and for each first fault that is too
+/// early.
 pub fn warnings(study: &Study) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
     for variant in &study.variants {

@@ -28,8 +28,8 @@ pub fn field(path: &str) -> Option<&'static Field> {
     fields().find(|field| field.path == path)
 }
 
-/// Returns the rows directly below a path. Each row comes with the last part of its path. The empty
-/// path stands for the top level.
+/// Returns the rows directly below a path. Each row comes with the last part of its path. For the
+/// empty path, returns the rows of the top level.
 pub fn children(path: &str) -> impl Iterator<Item = (&'static str, &'static Field)> {
     fields().filter_map(move |field| {
         let rest = if path.is_empty() {

@@ -130,7 +130,6 @@ fn lacks_target(base: &Node, axis: &Entry, out: &mut Diagnostics) -> bool {
     lacks
 }
 
-/// Converts an axis of the grid to an axis of a matrix.
 fn matrix_axis(base: &Node, axis: &Entry, values: &[Node], out: &mut Diagnostics) -> Option<Entry> {
     let mut levels: Vec<Entry> = Vec::new();
     for value in values {
@@ -169,7 +168,6 @@ fn level_name(value: &Node) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// Returns the partial study for a value of an axis.
 fn sets(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Option<Node> {
     let known = AXES.iter().find(|known| known.name == axis.key)?;
     match known.sets {
@@ -221,7 +219,8 @@ fn payload(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Op
     Some(laid(&format!("workload.params.{param}"), size))
 }
 
-/// Writes the points of every combination to the key of a sweep.
+/// Replaces the grid in the procedure by a sweep over its points. Reports a grid that does not have
+/// exactly one load, and a grid beside another procedure.
 fn load(base: &mut Node, grid: &Node, mut points: Vec<Entry>, out: &mut Diagnostics) {
     let beside = base.find("procedure").and_then(Node::entries).unwrap_or_default();
     let others = beside
@@ -276,7 +275,7 @@ pub fn beside(
     // If the study has variants as well as a matrix, the check of the study reports this.
     let has_matrix = base.find("matrix").is_some();
     if let Some(variants) = entry_of(base, "variants").filter(|_| !has_matrix) {
-        // The existing variants become an axis that comes before the axes of the grid.
+        // The existing variants become an axis that comes before the new axes.
         let sides = variants.value.clone();
         let place = variants.place.clone();
         let raw = Raw::Map(vec![entry("variant", &place, sides)]);

@@ -17,8 +17,8 @@ pub struct Inputs<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    /// Creates the inputs of a study. They look for a file among the recorded files first, and then
-    /// in the folder of the study.
+    /// Creates the inputs of a study. A file comes from the recorded files, or else from the folder
+    /// of the study.
     pub fn new(overrides: &'a Overrides) -> Inputs<'a> {
         Inputs {
             folder: overrides.files.as_ref(),
@@ -49,9 +49,9 @@ impl<'a> Inputs<'a> {
         self.recordings.borrow().clone()
     }
 
-    /// Returns recorded traffic. The error is a sentence with a remedy. A run does not keep
-    /// recorded traffic, because it is too large, but keeps its digest. cassay refuses traffic that
-    /// has changed since then.
+    /// Returns recorded traffic. The error is a sentence with a remedy. A run keeps only the digest
+    /// of recorded traffic, because the traffic is too large. cassay refuses traffic that has
+    /// changed since then.
     pub fn recording(&self, asked: &RecordedTraffic) -> Result<Arc<Recording>, String> {
         let known = self.read.borrow().get(&asked.name()).cloned();
         if let Some(known) = known.and_then(|digest| self.recordings.borrow().get(&digest).cloned())
@@ -131,7 +131,8 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// Masks the password in a line whose key names a password, such as `cassandra.password=secret`.
+/// Masks the password in a line whose key names a password, such as `cassandra.password=secret`. In
+/// a file of YCSB, masks the whole value of a key that names a secret.
 fn without(line: &str, tool: imports::Tool, password: &str) -> String {
     let trimmed = line.trim_start();
     let end = trimmed.find(|c: char| c == '=' || c == ':' || c.is_whitespace());
@@ -154,8 +155,8 @@ fn without(line: &str, tool: imports::Tool, password: &str) -> String {
 /// the file must already exist. The error is a sentence with a remedy.
 ///
 /// # Errors
-/// The study has no folder from which to read, the name leads outside the folder, or the file does
-/// not exist in a folder that is not open.
+/// The study has no folder from which to read, or the name leads outside the folder. It is also an
+/// error if the folder is not open and does not contain the file.
 pub fn located(folder: Option<&Folder>, name: &str) -> Result<PathBuf, String> {
     let Some(folder) = folder else {
         return Err(format!(
@@ -165,10 +166,11 @@ pub fn located(folder: Option<&Folder>, name: &str) -> Result<PathBuf, String> {
     locate(folder, name)
 }
 
-/// Checks by the name alone that a file is inside the folder of a study.
+/// Checks by the name alone that a file is inside the folder of a study. Accepts every name if the
+/// folder is open.
 ///
 /// # Errors
-/// A sentence that names the folder, if the name leads outside of it.
+/// The name leads outside the folder. The error is a sentence that names the folder.
 pub fn stays_inside(folder: &Folder, name: &str) -> Result<(), String> {
     let inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
     if folder.open || Path::new(name).components().all(inside) {
@@ -184,7 +186,7 @@ pub fn stays_inside(folder: &Folder, name: &str) -> Result<(), String> {
 /// reading the file will report the error.
 ///
 /// # Errors
-/// A sentence with the reason, if the file is outside of the folder.
+/// The file is outside the folder. The error is a sentence with the reason.
 pub fn leads_nowhere_else(folder: &Folder, name: &str) -> Result<(), String> {
     stays_inside(folder, name)?;
     if folder.path.join(name).exists() {

@@ -15,18 +15,16 @@ use yaml::{Diagnostics, Limits, Node, Raw, SourceText};
 /// Path of the key for the machines of a local target.
 pub const PATH: &str = "target.local.machines";
 
-/// Path of the key for the number of hosts.
 const HOSTS: &str = "target.local.hosts";
 
-/// Path of the key for the clients' machines.
 const CLIENTS: &str = "client.machines";
 
-/// Keys that a file of machines may have.
 const MACHINES_KEY: &str = "machines";
 const CLIENTS_KEY: &str = "clients";
 
-/// Replaces names of files by the machines that they list. If the study does not state the number
-/// of hosts, uses the number of machines. Reports wrong parts and omits them.
+/// Replaces the names of files by the machines in the files. If the study does not name clients,
+/// adds the clients in the files. If the study does not state the number of hosts, uses the number
+/// of machines. Reports wrong parts and omits them.
 pub fn expand(node: &mut Node, overrides: &Overrides, inputs: &Inputs<'_>, out: &mut Diagnostics) {
     let Some(asked) = node.find(PATH).cloned() else {
         return;

@@ -8,7 +8,7 @@ use yaml::Diagnostics;
 /// Returns the machines of a file that the command line names. `text` is the content of the file.
 ///
 /// # Errors
-/// All mistakes in the file.
+/// The file has mistakes. The error contains all of them.
 pub fn read_machines(name: &str, text: &str) -> Result<Vec<RemoteHost>, Diagnostics> {
     const STUDY: &str = "{study: machines, question: none, workload: {use: kv, mix: {write: 1}}, \
                          procedure: {fixed: {threads: 1}}, target: {local: {machines: []}}}";

@@ -51,8 +51,8 @@ pub fn axes(base: &Node) -> Vec<Axis> {
     axes.unwrap_or_default().iter().map(axis).collect()
 }
 
-/// Returns the sides of a study. Every study has at least one side. Reports mistakes in the matrix
-/// as a whole.
+/// Returns the sides of a study. Every study has at least one side. Reports mistakes that concern
+/// the whole matrix.
 pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
     if let Some(sides) = screening::sides(base, out) {
         return sides;

@@ -2,8 +2,8 @@
 //!
 //! Mappings are merged key by key, and other values are replaced. If a tree sets one of several
 //! exclusive keys, the other keys are removed. So a variant may replace a sweep over threads by a
-//! sweep over rates. A scale can set a variant, an axis of a matrix or a value of an axis to `none`
-//! to omit it. Then the study runs fewer trials.
+//! sweep over rates. A scale may set a variant, an axis of a matrix or a value of an axis to
+//! `none`. The study then omits this part and runs fewer trials.
 
 use crate::format::sections;
 use yaml::Place;
@@ -14,7 +14,7 @@ use yaml::{Entry, Node, Raw};
 pub fn merge(base: &mut Node, over: &Node, path: &str) {
     let path = sections::outside_phases(path);
     let (Raw::Map(base_entries), Raw::Map(over_entries)) = (&mut base.raw, &over.raw) else {
-        // A key without content, such as `verify:`, does not change the study.
+        // A section without content, such as `verify:`, does not change the study.
         if !matches!(over.raw, Raw::Null) || !matches!(base.raw, Raw::Map(_)) {
             *base = over.clone();
         }
@@ -63,7 +63,7 @@ fn remove_excluded(entries: &mut Vec<Entry>, path: &str, key: &str) {
     }
 }
 
-/// Returns the mapping that a dotted key with a value stands for.
+/// Returns the mapping that is equivalent to a dotted key with a value.
 pub fn nested(dotted: &str, place: &Place, value: Node) -> Node {
     // If the text contains the key literally, without quotes, each part of the key gets its exact
     // place.
@@ -111,7 +111,6 @@ mod tests {
         .unwrap()
     }
 
-    /// Formats a tree on one line, for comparison.
     fn flat(node: &Node) -> String {
         match &node.raw {
             Raw::Null => "~".into(),

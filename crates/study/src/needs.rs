@@ -78,7 +78,7 @@ fn must(capability: Capability, why: String, needs: &mut Vec<Need>) {
     });
 }
 
-/// Returns the keys of the limits that a disk has. `None` if the disk has no limits.
+/// Returns the limits of a disk, with their keys in a study. `None` if the disk has no limits.
 fn disk_words(disk: &DiskSpec) -> Option<String> {
     let limits = disk.each().into_iter().filter_map(|(name, value)| Some((name, value?)));
     let words: Vec<String> = limits

@@ -72,7 +72,6 @@ impl Payload {
     }
 }
 
-/// Templates of the frames that send a statement.
 struct Frames {
     alone: Template,
     batch: Option<BatchTemplate>,
@@ -124,7 +123,6 @@ fn request_bytes(generator: &mut Generator, frames: &[Frames], statement: u16) -
     (fixed + out.len()) as f64
 }
 
-/// Returns the number of bytes of the response to a statement.
 fn answer_bytes(program: &Program, statement: u16, rows: &BTreeMap<String, f64>) -> f64 {
     let statement = &program.statements()[usize::from(statement)];
     if !statement.returns_rows {

@@ -3,8 +3,7 @@
 //! A plan is a pure function of the study. The same file, command line and seed always result in
 //! the same plan, so an interrupted run can be resumed. The plan derives the state at the start of
 //! a trial from the earlier trials. For example, the target is running and the data is loaded. A
-//! run uses the actual state instead, because a procedure may end early. The plan and the run use
-//! the same two functions.
+//! run uses the actual state instead, because a procedure may end early.
 
 mod accord;
 mod error;
@@ -200,8 +199,9 @@ impl<P> Trial<P> {
 /// Plans a study.
 ///
 /// # Errors
-/// A workload that resolving has accepted does not compile with the study's seed, or has statements
-/// that require trust.
+/// A workload that resolving has accepted does not compile with the study's seed. It is also an
+/// error if cassay cannot parse a statement, or if a statement requires trust. Finally, Accord
+/// tables may not support a consistency level, or a restart may switch Accord off.
 pub fn plan(study: &Study) -> Result<Plan, PlanError> {
     let inputs = Inputs::recorded(&study.inputs).with_recordings(&study.recordings);
     let compile = |variant: &Variant| {
@@ -351,7 +351,7 @@ impl<'a> PlannedState<'a> {
         self.target = Some(target);
     }
 
-    /// Adds the phases that prepare the data for a trial, as `Stagehand::prepare` does in a run.
+    /// Adds the phases that prepare the data for a trial, as the engine does in a run.
     fn data(&mut self, settings: &'a Settings, program: &Program) {
         let preparation = self.standing.preparation(settings, program);
         let data = &settings.data;
@@ -387,8 +387,8 @@ impl<'a> PlannedState<'a> {
 
     fn settle(&mut self, settings: &Settings) {
         if settings.data.settle != Settle::None {
-            // Only agents can flush tables. On an attached cluster without an agent, the trial only
-            // waits.
+            // On an attached cluster, only Jolokia agents can flush tables. Without an agent, the
+            // trial only waits.
             let what = match &settings.target {
                 Target::Attach(spec) if spec.jolokia.is_none() => "wait for compactions",
                 _ => "flush, and wait for compactions",
@@ -444,7 +444,6 @@ impl<'a> PlannedState<'a> {
         }
     }
 
-    /// Adds the phases of a step of an import.
     fn step(&mut self, settings: &'a Settings, step: &ImportStep, point: Option<Point>) {
         self.configure(settings, &settings.target);
         if !step.before.is_empty() {

@@ -1,7 +1,7 @@
 //! Builds the study of the extra trials that profile the nodes of a run.
 //!
-//! It repeats one or two variants at one load in blocks. Each variant has a second side that is
-//! profiled, so the report shows the cost of the profiler with its interval. All nodes load the
+//! The study repeats one or two variants at one load in blocks. Each variant has a second side that
+//! is profiled, so the report shows the cost of the profiler with its interval. All nodes load the
 //! profiler, so a change of the side needs no restart.
 
 use crate::child_study::{ChildStudy, settings_of};
@@ -22,8 +22,8 @@ pub fn wanted(study: &Study) -> Option<Profile> {
     profiles.find(|profile| profile.trials == ProfiledTrials::Extra)
 }
 
-/// Returns the text of the study for `variants` of `study` at `point`. It has no faults and no
-/// requirements, because it has no answer of its own.
+/// Returns the text of the study for `variants` of `study` at `point`. The study has no faults and
+/// no requirements, because it answers no question.
 pub fn text(study: &Study, variants: &[&Variant], point: Point, profile: Profile) -> String {
     let whole: Vec<(String, Map<String, Value>)> = variants
         .iter()

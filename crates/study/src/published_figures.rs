@@ -8,7 +8,6 @@ use crate::settings::{Figure, PublishedFile, Ratio, Variant};
 use analysis::{VariantName, autocorrelation};
 use yaml::{Diagnostics, Limits, Node, SourceText};
 
-/// Metrics to which a ratio may refer.
 const METRICS: [&str; 6] = [
     "ops_per_s",
     "latency_ms.mean",
@@ -44,8 +43,8 @@ impl PublishedFile {
     /// `None`, the file may name any variant.
     ///
     /// # Errors
-    /// A sentence, if the file cannot be read, has another form, or names variants that the study
-    /// does not have.
+    /// The file cannot be read, has another form, or names variants that the study does not have.
+    /// It is also an error if the file names an unknown fault. The error is a sentence.
     pub fn read(
         name: &str,
         inputs: &Inputs<'_>,
@@ -87,7 +86,6 @@ impl PublishedFile {
     }
 }
 
-/// Refuses variants that the study does not have.
 fn check_variant(name: &str, known: Option<&[&VariantName]>) -> Result<(), String> {
     match known.filter(|known| known.iter().all(|one| one.as_str() != name)) {
         Some(known) => {

@@ -92,7 +92,6 @@ pub fn levels(settings: &Settings, program: &Arc<Program>) -> Levels {
     meets.unwrap_or_else(|| made(Consistency::All))
 }
 
-/// Returns the numbers of the statements that write in the load stage or the main stage.
 fn writes(program: &Arc<Program>) -> BTreeSet<u16> {
     let mut found = BTreeSet::new();
     for stage in [Stage::Load, Stage::Main] {
@@ -107,7 +106,6 @@ fn writes(program: &Arc<Program>) -> BTreeSet<u16> {
     found
 }
 
-/// Returns the number of copies that must answer at a consistency level.
 fn required_answers(level: Consistency, replication: &Replication) -> u64 {
     let all = replication.copies();
     let datacenters: Vec<u64> = match replication {

@@ -123,7 +123,6 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     })
 }
 
-/// Checks that the study measures the primary point.
 fn primary(root: &Node, resolved: &ResolvedScale, out: &mut Diagnostics) {
     let Some(point) = resolved.tree.find("primary.point").and_then(Tree::count) else {
         return;
@@ -220,7 +219,6 @@ fn new_source(name: &str, text: &str, out: &mut Diagnostics) -> Place {
     }
 }
 
-/// Data that is needed to resolve the variants of a study.
 struct Resolver<'a> {
     root: &'a Node,
     overrides: &'a Overrides,
@@ -228,7 +226,6 @@ struct Resolver<'a> {
     inputs: &'a Inputs<'a>,
 }
 
-/// A study that is resolved for one scale.
 struct ResolvedScale {
     variants: Vec<Variant>,
     axes: Vec<Axis>,
@@ -255,7 +252,6 @@ impl ResolvedScale {
 }
 
 impl Resolver<'_> {
-    /// Resolves the study in the requested scale.
     fn wanted_scale(&self, out: &mut Diagnostics) -> ResolvedScale {
         let scale = self.overrides.scale.as_deref().and_then(|wanted| {
             let scales = self.root.find("scales");
@@ -339,7 +335,6 @@ impl Resolver<'_> {
         }
     }
 
-    /// Checks a study against the table and the rules.
     fn check(&self, node: &Node, out: &mut Diagnostics) -> Tree {
         let tree = check::study(node, out);
         let subject = Subject {
@@ -443,7 +438,8 @@ fn replace_target(node: &mut Node, target: &Node) {
 /// are warm after the first second. The null target itself has no compiler or caches to warm up.
 pub(crate) const WARMUP_NULL_NS: u64 = SECOND_NS;
 
-/// Switches off settings that the target does not support, unless the study states them explicitly.
+/// Switches off settings that the target does not support. If the study explicitly requests such a
+/// setting, the rules have already refused the study.
 fn adapt(mut settings: Settings) -> Settings {
     let null = matches!(settings.target, Target::Null(_));
     if null {

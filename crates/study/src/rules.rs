@@ -70,9 +70,9 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
 }
 
 /// Checks that `require` names a requirement. A requirement with a wrong key or value counts,
-/// because its own mistake already tells the user.
+/// because another message already reports it.
 fn empty_requirements(subject: &Subject<'_>, out: &mut Diagnostics) {
-    // These keys only modify the requirements beside them.
+    // These keys only modify other requirements.
     const MODIFIERS: [&str; 3] = ["worse_by", "at", "inconclusive"];
     let entries = match subject.node.find("require").map(|node| &node.raw) {
         Some(Raw::Map(entries)) => entries.as_slice(),
@@ -88,7 +88,6 @@ fn empty_requirements(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that a tuning has settings to tune.
 fn tuning(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.tree.find("tune").is_some() && subject.node.find("screen").is_none() {
         out.add(
@@ -139,8 +138,9 @@ fn whole_seconds(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that a study with an imported command line does not set the load, the tables or the
-/// length, because the command line determines them.
+/// Requires `procedure` in a study without an imported command line. A study with an imported
+/// command line must not set the load, the tables or the length, because the command line
+/// determines them.
 fn imported(subject: &Subject<'_>, out: &mut Diagnostics) {
     let tools = imports::Tool::ALL.into_iter().map(imports::Tool::name);
     let import = tools.map(|tool| format!("workload.{tool}")).find(|path| subject.wrote(path));
@@ -206,7 +206,7 @@ fn client_certificates(subject: &Subject<'_>, out: &mut Diagnostics) {
 }
 
 /// Checks the phases of a study. A setting of one phase must not remain in effect in the other
-/// phase.
+/// phase. Also reports settings of a phase that cannot have an effect.
 fn phases(subject: &Subject<'_>, out: &mut Diagnostics) {
     for phase in format::PHASES {
         let target = format!("{phase}.target");

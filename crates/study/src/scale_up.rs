@@ -1,6 +1,6 @@
-//! Expands `procedure.scale_up`, which applies the same load to an increasing part of a machine. It
-//! becomes an additional axis of a matrix, with a value for each number of units. Another procedure
-//! defines the load.
+//! Expands `procedure.scale_up`, which applies the same load to an increasing part of a machine.
+//! The key becomes an additional axis of a matrix, with a value for each number of units. Another
+//! procedure defines the load.
 //!
 //! Like a grid, `scale_up` is expanded before other code examines the study. So every number is
 //! checked by the rules of the key that it sets. Trials, blocks and comparisons are those of a
@@ -24,7 +24,7 @@ const COUNT_MAX: usize = 32;
 /// Procedures that search for a load within a bound. Each of them defines its own bound.
 const SEARCHES: [&str; 3] = ["peak", "band", "latency_target"];
 
-/// Words that request one node on each unit, each with the unit that it stands for.
+/// Words that request one node on each unit of a kind, each with the kind of unit.
 const PER_UNIT: [(&str, Units); 4] = [
     ("one-per-core", Units::Cores),
     ("one-per-l3", Units::L3),
@@ -177,7 +177,6 @@ fn not_in_sides(base: &Node, out: &mut Diagnostics) {
     }
 }
 
-/// Returns the partial study that sets a number of units.
 fn level(base: &Node, (units, count): (Units, &Node), per_unit: bool) -> Node {
     let word = Node::plain(units.name(), count.place.clone());
     let mut over = laid(&format!("{TOPOLOGY}.units"), word);

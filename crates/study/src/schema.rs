@@ -16,7 +16,6 @@ use crate::format::{self, Exclusive, Type};
 use imports::Tool;
 use serde_json::{Map, Value, json};
 
-/// Text that describes the schema to its readers.
 const SCHEMA_DESCRIPTION: &str = "A study of cassay: one question about an Apache Cassandra \
                                   cluster. Generated from the program's table of keys; \
                                   docs/study-file.md has the same content.";
@@ -55,7 +54,6 @@ fn properties(path: &str) -> Value {
         .into()
 }
 
-/// Returns the reference to the form of a key.
 fn reference(path: &str) -> Value {
     json!({"$ref": format!("#/$defs/{path}")})
 }
@@ -133,7 +131,8 @@ fn whole(path: &str) -> Value {
     must.into()
 }
 
-/// Returns the requirements of a section. They also require the section itself.
+/// Returns the requirements of a section. If a key of the section is required, the section must be
+/// a mapping.
 fn in_section(mut must: Value) -> Value {
     if must.get("required").or(must.get("allOf")).is_some() {
         must["type"] = json!("object");

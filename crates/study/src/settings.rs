@@ -314,7 +314,7 @@ pub struct Workload {
     /// Parameters of the workload, as written in the study.
     pub params: Vec<(String, Tree)>,
     /// Changes to kinds of operations, in the order in which they are applied. Later changes take
-    /// precedence. `*` stands for all kinds.
+    /// precedence. `*` means all kinds.
     pub tunings: Vec<(String, Tuning)>,
     /// Path of a workload file. `None` for other workloads.
     pub file: Option<String>,
@@ -446,7 +446,7 @@ impl Repeat {
 pub struct Primary {
     /// Metric of the primary comparison.
     pub metric: PrimaryMetric,
-    /// Value of the point on the load axis. `None` if `summary::compared` chooses the point.
+    /// Value of the point on the load axis. `None` if cassay chooses the point from the results.
     pub point: Option<f64>,
 }
 
@@ -527,7 +527,6 @@ impl Sample {
         }
     }
 
-    /// Returns this setting, limited to the number of loaded rows.
     pub(crate) fn limited_to(self, loaded: u64) -> Sample {
         match self {
             Sample::Rows(rows) => Sample::Rows(rows.min(loaded)),

@@ -21,7 +21,6 @@ const TICK_MIN: usize = 9;
 /// Maximum number of faults with a number and a line in the legend. In a drawing with more faults,
 /// faults have no numbers, because readers could not easily find a number.
 const NUMBERED_MAX: usize = 60;
-/// Possible distances between two labels, in seconds.
 const STEPS_S: [u64; 21] = [
     1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1_200, 1_800, 3_600, 7_200, 10_800, 21_600,
     43_200, 86_400, 604_800,
@@ -57,7 +56,6 @@ pub fn lines(study: &Study, width: usize) -> Vec<String> {
     lines
 }
 
-/// The timeline of one set of faults.
 struct Drawing<'a> {
     faults: &'a [StudyFault],
     warmup_ns: u64,
@@ -124,7 +122,6 @@ impl<'a> Drawing<'a> {
         lines
     }
 
-    /// Describes the window and the number of faults in the window.
     fn head(&self) -> String {
         let time = units::format_duration_ns;
         let before = match (self.warmup_ns, self.at_most) {
@@ -238,8 +235,8 @@ impl<'a> Drawing<'a> {
         self.faults.len() <= NUMBERED_MAX
     }
 
-    /// Returns the bar of a fault. It contains the number of the fault, its kind if there is space,
-    /// and `=` for the rest of its duration.
+    /// Returns the bar of a fault, with `=` for its duration. In a numbered drawing, the bar begins
+    /// with the number of the fault, and with its kind if there is space.
     fn bar(&self, number: usize) -> Bar {
         let fault = &self.faults[number];
         let from = self.column(fault.at_ns).min(self.columns - 1);
@@ -281,8 +278,8 @@ impl<'a> Drawing<'a> {
         line.into_iter().collect()
     }
 
-    /// Returns the legend. For each number, it contains the time, the length and the target of the
-    /// fault.
+    /// Returns the legend. For each number, it contains the time, the length and the description of
+    /// the fault. For a drawing without numbers, returns the shorter legend of `counted`.
     fn legend(&self) -> Vec<String> {
         if !self.is_numbered() {
             return self.counted();

@@ -8,7 +8,6 @@ pub(crate) mod pattern;
 
 use measure::clock::{MILLISECOND_NS, SECOND_NS};
 
-/// Decimal multipliers of counts and rates.
 const COUNT_UNITS: &[(&str, u64)] = &[
     ("G", 1_000_000_000),
     ("M", 1_000_000),
@@ -54,8 +53,7 @@ const BIT_RATE_UNITS: &[(&str, u64)] = &[
     ("bit", 1),
 ];
 
-/// Error for a count that does not fit in 64 bits. The next constants are the errors for durations,
-/// sizes and bit rates that do not fit.
+/// Errors for values that are too large to represent: a count, a duration, a size and a bit rate.
 const TOO_MANY: &str = "the value is not below 2^64";
 const TOO_LONG: &str = "the value is longer than 584 years";
 const TOO_BIG: &str = "the value is not below 16 EiB";
@@ -211,8 +209,8 @@ pub fn format_bytes(bytes: u64) -> String {
     format_exact(bytes, &units, "B")
 }
 
-/// Formats a count for output to users, with about three digits, for example as `1.82M`, `64.0k` or
-/// `123`.
+/// Formats a count for output to users, with about three significant digits, for example as
+/// `1.82M`, `64.0k` or `123`.
 pub fn count_for_people(count: u64) -> String {
     let (unit, scale) = match count {
         0..1_000 => return count.to_string(),
@@ -271,7 +269,6 @@ fn scale_of(unit: &str, units: &[(&str, u64)]) -> Option<u64> {
     units.iter().find(|(name, _)| *name == unit).map(|&(_, scale)| scale)
 }
 
-/// Reason why a product cannot be represented exactly.
 enum Inexact {
     /// The product is not a whole number.
     Fraction,

@@ -70,8 +70,9 @@ impl Translation {
     }
 
     /// Returns the address that a node reports if clients reach its CQL port at `reached`. `None`
-    /// if `reached` is not translated. The result has the port `usual_port` if the pair states no
-    /// port.
+    /// if `reached` is not translated. If the reported address of the pair states no port, the
+    /// result has the port of `reached`. If in that case the other address states a port, the
+    /// result has `usual_port`.
     pub fn reported_address(&self, reached: SocketAddr, usual_port: u16) -> Option<SocketAddr> {
         let leads_here = |place: &NodePlace| {
             place.ip == reached.ip() && place.port.is_none_or(|port| port == reached.port())

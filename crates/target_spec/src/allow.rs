@@ -28,7 +28,7 @@ impl Act {
         Act::Drop,
     ];
 
-    /// Returns the word that stands for the action on the command line.
+    /// Returns the word for the action on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Act::Create => "create",
@@ -84,7 +84,7 @@ impl Allow {
     /// Parses `ACT=KEYSPACE[.TABLE],…`. For an action on nodes, the text contains no keyspace.
     ///
     /// # Errors
-    /// The text is not valid. The error contains the mistake and the valid forms.
+    /// A part of the text does not have this form. The error describes the valid forms.
     pub fn parse(text: &str) -> Result<Allow, String> {
         let form = "write ACT=KEYSPACE or ACT=KEYSPACE.TABLE, and separate several by commas; ACT \
                     is create, write, alter, truncate or drop; for nodes, write restart, signal, \
@@ -150,7 +150,6 @@ impl Allow {
     }
 }
 
-/// Formats the permissions for the command line.
 impl fmt::Display for Allow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let objects = self.objects.iter().map(|(act, object)| format!("{}={object}", act.word()));

@@ -22,11 +22,11 @@ pub struct AttachedHost {
     /// method.
     pub control: Option<ProcessControl>,
     /// Folder with the logs of a node, which cassay only reads. `None` if the study does not name
-    /// it. [`NODE_PLACE`] stands for the address of the node.
+    /// the folder. [`NODE_PLACE`] represents the address of the node.
     pub logs: Option<PathBuf>,
-    /// Folder with the data of a node. `None` if the study does not name it. cassay reads only the
-    /// settings of the disk that contains the folder. [`NODE_PLACE`] stands for the address of the
-    /// node.
+    /// Folder with the data of a node. `None` if the study does not name the folder. cassay reads
+    /// only the settings of the disk that contains the folder. [`NODE_PLACE`] represents the
+    /// address of the node.
     pub data: Option<PathBuf>,
 }
 

@@ -25,8 +25,9 @@ pub fn narrow_heap_max_bytes(collector: Collector, object_alignment_bytes: u64) 
     REACHED_BYTES * (alignment / ALIGNMENT_BYTES) - kept_free
 }
 
-/// Options that change the layout of objects, or of pointers to objects or classes. With any value
-/// of such an option, a JVM cannot map an archive that was created without the option.
+/// Options that turn class sharing off, or that change the layout of objects, or of pointers to
+/// objects or classes. A JVM with such an option cannot map an archive that was created without the
+/// option.
 const OTHER_FORMS: [&str; 4] = [
     "-XX:-UseCompressedOops",
     "-XX:-UseCompressedClassPointers",

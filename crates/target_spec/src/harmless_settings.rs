@@ -235,7 +235,7 @@ const ACCESS_MODES: &[&str] = &[
 ];
 
 /// Words that settings of `cassandra.yaml` may have as their values, by the path of the setting. In
-/// a path, `*` stands for any key. Items of a list have the path of the list.
+/// a path, `*` matches any key. Items of a list have the path of the list.
 const YAML_WORDS: &[(&str, &[&str])] = &[
     (
         "batchlog_endpoint_strategy",

@@ -139,7 +139,7 @@ pub struct RemoteHost {
     /// Name of the machine type at the provider, such as `i4i.2xlarge`, which reports show. `None`
     /// if the study does not state it.
     pub machine_type: Option<String>,
-    /// Address at which other machines reach this machine. `None` means the address at which cassay
+    /// Address at which other machines reach the machine. `None` means the address at which cassay
     /// reached the machine's sshd.
     pub address: Option<Ipv4Addr>,
     /// Number of managed nodes on the machine. If it is `None`, the machine has the same number of
@@ -158,7 +158,7 @@ impl RemoteHost {
         }
     }
 
-    /// Returns the address at which other machines reach this machine. It is the stated address, or
+    /// Returns the address at which other machines reach the machine. It is the stated address, or
     /// else `reached`, the address of the machine's sshd. `None` if no address is stated and
     /// `reached` is not an IPv4 address.
     pub fn address_or(&self, reached: Option<IpAddr>) -> Option<Ipv4Addr> {

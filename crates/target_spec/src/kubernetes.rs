@@ -42,7 +42,7 @@ pub struct KubernetesCluster {
     /// Agents that cassay starts in the pods of the cluster. `None` if it does not start agents.
     pub agents: Option<PodAgents>,
     /// Names of the series that cassay reads from the metrics endpoints of the pods. In a name, `*`
-    /// stands for any text. If the list is empty, cassay does not read the endpoints.
+    /// matches any text. If the list is empty, cassay does not read the endpoints.
     pub metrics: Vec<String>,
 }
 

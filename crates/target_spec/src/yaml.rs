@@ -87,10 +87,10 @@ const EXCLUDE: [(&str, &[&str], &str, &str); 3] = [
     ),
 ];
 
-/// Returns the reason why a key of `cassandra.yaml` cannot have a value on nodes of a release. The
-/// reason may be that cassay controls the key, or that the release lacks the setting or a class
-/// that the value names. Otherwise, the value is not of the right type or is beyond a limit. If the
-/// result is `None`, the server itself accepts or refuses the value.
+/// Returns the reason why a key of `cassandra.yaml` cannot have a value on nodes of a release.
+/// cassay may control the key, or the release may lack the setting or a class that the value names.
+/// The value may also have the wrong type, or be beyond a limit. If the result is `None`, the
+/// server itself accepts or refuses the value.
 pub fn yaml_refusal(
     (release, origin): (&Release, &Origin),
     key: &str,
@@ -181,10 +181,11 @@ pub fn yaml_named(line: &Line, yaml: &Map<String, Value>) -> Map<String, Value> 
     named
 }
 
-/// Returns the settings of one file that a server does not accept together. Two names may stand for
-/// the same setting, one setting may exclude or require another, or their numbers may not fit. Each
-/// setting comes with an error message that names the other setting. `rest` contains other settings
-/// of the same nodes. For all other settings, the server's defaults apply.
+/// Returns the settings of one file that a server does not accept together. Two names may refer to
+/// the same setting, or one setting may exclude or require another. One setting may also break a
+/// limit that depends on another. Each setting comes with an error message that names the other
+/// setting. `rest` contains other settings of the same nodes. For all other settings, the server's
+/// defaults apply.
 pub fn yaml_together(
     (release, origin): (&Release, &Origin),
     yaml: &Map<String, Value>,

@@ -1,5 +1,5 @@
-//! Reads facts about a study's clients from the study's earlier runs. Facts about this machine come
-//! from the kernel.
+//! Reads facts about a study's clients from the study's earlier runs. The kernel reports the link
+//! rate of the machine that runs cassay.
 
 use super::facts::{HERE, Link, LinkBy, MeasuredClient, PointThroughput};
 use crate::plan_record::settings_json;
@@ -94,8 +94,8 @@ impl KnownRuns {
         all
     }
 
-    /// Returns the number of rows that an operation of each kind read, if a run has counted the
-    /// rows.
+    /// Returns the average number of rows that an operation of each kind read, if a run has counted
+    /// the rows.
     pub fn rows_read(&self, variant: &Variant) -> BTreeMap<String, f64> {
         let counted = self.trials(variant, &OF_TARGETS).map(|(_, trials)| {
             let mut sums: BTreeMap<String, (u64, u64)> = BTreeMap::new();
@@ -161,10 +161,10 @@ fn link_in(run: &Run, place: &str) -> Option<u64> {
     })
 }
 
-/// Returns the clients of the last trial before and after which the ceiling was measured.
+/// Returns the clients of the latest trial whose clients have a measured ceiling.
 fn measured_in(run: &str, trials: &[&TrialFinding]) -> Vec<MeasuredClient> {
-    // The number of workers comes from the trial. A trial with few operations in flight uses fewer
-    // workers than the measurement of the ceiling did.
+    // A trial with few operations in flight uses fewer workers than the measurement of the ceiling
+    // did. So this function uses the largest number of workers of all trials.
     let workers_of = |place: &str| {
         let of_trial = |trial: &&TrialFinding| match &trial.clients[..] {
             [] => trial.client.workers,

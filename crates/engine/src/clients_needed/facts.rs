@@ -12,7 +12,7 @@ pub const LINK_SHARE_MAX: f64 = 0.8;
 /// Place of the machine on which cassay itself runs.
 pub const HERE: &str = "here";
 
-/// Ceiling of a client on a null target.
+/// Client whose ceiling on a null target was measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MeasuredClient {
     /// Place of the client: `here`, or the name of its machine for `ssh`.
@@ -95,7 +95,7 @@ pub struct Facts {
     pub splits_range: bool,
 }
 
-/// Load of the highest point, computed for machines like those in the study.
+/// Load of the highest point, and the number of machines that this load needs.
 #[derive(Clone, Debug, Default)]
 pub struct Shape {
     /// Average number of workers per machine.

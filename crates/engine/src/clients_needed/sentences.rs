@@ -37,14 +37,14 @@ pub fn sentence(
     }
 }
 
-/// Begins the sentence for a variant whose need is unknown.
+/// Returns the first words of the sentence for a variant whose need is unknown.
 fn unknown(facts: &Facts) -> String {
     let point = facts.point.words();
     format!("How many client machines the highest point, {point}, needs")
 }
 
 fn without_ceiling(facts: &Facts, by_link: Option<String>, shape: &Shape, source: &str) -> String {
-    // Machines other than this one cannot reach a null target of this machine.
+    // Other machines cannot reach a null target on the machine that runs cassay.
     let alone = match (facts.names_machines, facts.splits_range) {
         (false, _) => "",
         (true, false) => " --set 'client.machines=[here]'",
@@ -64,7 +64,6 @@ fn without_ceiling(facts: &Facts, by_link: Option<String>, shape: &Shape, source
     )
 }
 
-/// Names the highest point, its throughput and the source of the throughput.
 fn point_words(facts: &Facts, reached: &PointThroughput) -> String {
     let highest = facts.point.words();
     let ops_per_s = whole(reached.ops_per_s);
@@ -102,8 +101,6 @@ fn workers_words(workers: f64) -> String {
     format!("{number} workers")
 }
 
-/// Describes the ceiling of the measured client, and the ceiling of a client with the current
-/// number of workers.
 fn ceiling_words(one: &MeasuredClient, shape: &Shape) -> String {
     let place = match one.place.as_str() {
         HERE => "here".to_owned(),

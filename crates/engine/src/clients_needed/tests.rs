@@ -65,7 +65,7 @@ fn a_rate_is_divided_by_half_the_ceiling_and_by_link_capacity() {
     let at = |rate: f64| machines(move |facts| facts.reached.as_mut().unwrap().ops_per_s = rate);
     assert_eq!(at(410_000.0), (Some(1), false));
     assert_eq!(at(410_001.0), (Some(2), true));
-    // A link carries 8 Gbit/s of payload in one direction, which is 1 M operations of 1,000 bytes
+    // A link transmits 8 Gbit/s of payload in one direction, which is 1 M operations of 1,000 bytes
     // per second.
     let bytes = |request_bytes, answer_bytes| {
         machines(move |facts| {

@@ -5,20 +5,16 @@ use super::*;
 use measure::KindInterval;
 
 const MS: u64 = MILLISECOND_NS;
-/// A start line that is not zero on the clock.
 const START: u64 = 1000 * SECOND_NS;
 
-/// A scripted event.
 #[derive(Clone, Copy)]
 enum Fate {
-    /// An interval ends.
     Interval,
-    /// A node dies, and is up again later.
+    /// A node dies, and is up again after this time in ms.
     Dies(&'static str, u64),
     CtrlC,
 }
 
-/// Answer of the simulated faults when the loop checks their progress.
 #[derive(Clone, Copy)]
 enum FaultAnswer {
     Began(usize),
@@ -164,7 +160,6 @@ fn sim(script: &[(u64, Fate)], ends_ms: u64) -> Sim {
     }
 }
 
-/// Returns a fault that takes a node down at `at_ms`, for a duration of `for_ms`.
 fn takes(node: &str, at_ms: u64, for_ms: u64) -> Breaking {
     Breaking {
         at_ns: at_ms * MS,
@@ -208,7 +203,7 @@ fn a_death_and_ctrl_c_are_seen_at_the_next_tick() {
     assert_eq!(done(&pressed), [(1800, "Abandon")]);
 }
 
-/// Returns the actions on faults, with their times.
+/// Returns the actions on faults and the early end of the load, with their times.
 fn fault_actions(sim: &Sim) -> Vec<(u64, &str)> {
     let is_one = |text: &str| ["inject", "heal", "omit"].contains(&text.split(' ').next().unwrap());
     let mut done = done(sim);

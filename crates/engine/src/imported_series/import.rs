@@ -56,10 +56,8 @@ pub struct SeriesFile {
     pub notes: Vec<String>,
 }
 
-/// Maximum number of names that a note contains.
 const NAMES_MAX: usize = 3;
 
-/// Lists the first names for a note. An ellipsis stands for further names.
 fn first_names<N: AsRef<str>>(names: impl IntoIterator<Item = N>) -> String {
     let names: Vec<N> = names.into_iter().collect();
     let first: Vec<&str> = names.iter().take(NAMES_MAX).map(AsRef::as_ref).collect();
@@ -67,7 +65,6 @@ fn first_names<N: AsRef<str>>(names: impl IntoIterator<Item = N>) -> String {
     first.join(", ") + more
 }
 
-/// Describes the lines around a hole that an import leaves out.
 fn hole_note(line: u64, hole: &foreign::Hole) -> String {
     format!("line {line} has {hole}; cassay left out the lines before and after it")
 }
@@ -138,7 +135,6 @@ fn zone_hint(series: [i128; 2], run: [i128; 2]) -> String {
     }
 }
 
-/// Formats a wall-clock time.
 fn utc(unix_ns: i128) -> String {
     match jiff::Timestamp::from_nanosecond(unix_ns) {
         Ok(time) => time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
@@ -210,7 +206,6 @@ impl Room {
     }
 }
 
-/// Adds a hint to an error. The hint names the likely format of an external file.
 fn with_hint(path: &std::path::Path, error: anyhow::Error) -> anyhow::Error {
     match file_format::hint(path) {
         Some(hint) => anyhow::anyhow!("{error:#}\nhint: {hint}"),

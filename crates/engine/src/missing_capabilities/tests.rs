@@ -112,7 +112,6 @@ fn probes_are_wished_for() {
     );
 }
 
-/// Returns the status of all capabilities, of which those in `absent` are missing.
 fn all_but(absent: &[Capability]) -> Vec<CapabilityStatus> {
     let of = |capability: Capability| CapabilityStatus {
         capability,

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use store::record::{NodesRecord, PlacementRecord, numbers_of};
 use target_spec::HostSpec;
 
-/// Settings that contain the throughput of compaction: the name from Cassandra 4.1 on, and the name
-/// in older versions.
+/// Names of the setting for the compaction throughput: from Cassandra 4.1 on, and in older
+/// versions.
 const COMPACTION: &str = "compaction_throughput";
 const COMPACTION_MIB: &str = "compaction_throughput_mb_per_sec";
 

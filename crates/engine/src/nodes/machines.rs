@@ -10,8 +10,8 @@ use store::record::{
 use target_spec::HostKind;
 use topology::{CoreKind, CpuSet, DeviceKind, Machine};
 
-/// Returns the machines of a target. The engine calls this function once, and again after a
-/// restart.
+/// Returns the machines of a target. The first call reads the topology of the machines, and later
+/// calls return the same records.
 ///
 /// # Errors
 /// A machine cannot be reached, or does not report its topology.

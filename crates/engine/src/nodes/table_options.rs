@@ -21,11 +21,9 @@ const NOT_COMPARED: [&str; 5] = [
     "additional_write_policy",
 ];
 
-/// Options that a study or a statement requests.
 #[derive(Debug, Default)]
 pub(super) struct SchemaAsked {
     pub(super) of_keyspace: Vec<SchemaOption>,
-    /// Options by table name.
     pub(super) of_tables: BTreeMap<String, Vec<SchemaOption>>,
 }
 
@@ -87,7 +85,7 @@ fn option((name, given): (String, OptionValue)) -> SchemaOption {
     SchemaOption { name, value }
 }
 
-/// Returns the options of the study. Adds those options in `made` that the study does not set.
+/// Returns the options of the study, and the options in `made` that the study does not set.
 fn beside(
     made: impl Iterator<Item = SchemaOption>,
     study: &[(String, Value)],

@@ -18,10 +18,10 @@ use std::time::Duration;
 use workload::random::mix;
 use workload::{ColumnRole, SampledPartition, TableSample};
 
-/// Number of rows to read of each partition. With 10,000 keys of a table of 100 million rows, the
-/// sampling reads and counts less than a thousandth of the rows.
+/// Maximum number of rows to read from each partition. With 10,000 keys of a table of 100 million
+/// rows, the sampling reads and counts less than a thousandth of the rows.
 const ROWS_READ: usize = 4;
-/// Average number of rows to count for each selected key.
+/// Maximum number of rows to count, as an average per selected key.
 const ROWS_COUNTED: u64 = 5;
 /// Maximum number of rows to count in a partition.
 const PARTITION_ROWS_MAX: u64 = 10_000;
@@ -29,18 +29,14 @@ const PARTITION_ROWS_MAX: u64 = 10_000;
 /// read. If a tenth of the partitions were still unknown, one sampling in forty would end too
 /// early.
 const REPEATS_MAX: u32 = 35;
-/// Time between two progress messages.
 const PROGRESS_EVERY_NS: u64 = 5 * clock::SECOND_NS;
 
-/// Limits and seed for the sampling of a table's keys.
 pub(super) struct Sampling<'a> {
     /// Number of tokens to try.
     pub(super) keys: u64,
     /// Maximum number of tokens per second.
     pub(super) keys_per_s: u64,
-    /// Seed that determines the tokens.
     pub(super) seed: u64,
-    /// Flag that ends the sampling.
     pub(super) stop: &'a AtomicBool,
 }
 
@@ -79,20 +75,18 @@ impl Sampling<'_> {
     }
 }
 
-/// State of the sampling.
 struct KeySampler<'a> {
     sampling: &'a Sampling<'a>,
     session: &'a mut Session,
     /// Beginning of the query: `SELECT … FROM … WHERE token(…) >= `.
     after: String,
     table: String,
-    /// Expression `token(…)` of the table's partition key.
     token: String,
     name: String,
     partition_key: Vec<String>,
     clustering: Vec<String>,
     partitions: Vec<SampledPartition>,
-    /// Partitions that have more rows than were read. Each entry contains the index into
+    /// Partitions that may have more rows than were read. Each element contains the index into
     /// `partitions`, and the token.
     longer: Vec<(usize, i64)>,
     rows_read: u64,
@@ -198,7 +192,7 @@ impl<'a> KeySampler<'a> {
         Ok(())
     }
 
-    /// Returns the first rows of the first partition at or after a token.
+    /// Returns the first rows at or after a token, which may belong to several partitions.
     fn rows_from(&mut self, token: i64) -> Result<Vec<Vec<Value>>> {
         let found = self.session.query_rows(&format!("{}{token} LIMIT {ROWS_READ}", self.after))?;
         self.rows_read += found.rows.len() as u64;
@@ -225,9 +219,9 @@ impl<'a> KeySampler<'a> {
         });
     }
 
-    /// Counts the rows of partitions that have more rows than were read, up to a total limit. The
-    /// workload can then choose a row among all rows of a partition. Partitions beyond the limit
-    /// are assumed to have the average number of rows.
+    /// Counts the rows of the partitions in `longer`, up to a total limit. The workload can then
+    /// choose a row among all rows of a partition. Partitions beyond the limit are assumed to have
+    /// the average number of rows.
     fn count(&mut self) -> Result<()> {
         let mut room = self.sampling.keys.saturating_mul(ROWS_COUNTED);
         let (mut counted, mut sum) = (0, 0u64);

@@ -16,7 +16,7 @@ const PARTITIONER: &str = "Murmur3Partitioner";
 ///
 /// # Errors
 /// The keyspace has no table with this name, or the cluster uses another partitioner. The hint
-/// lists the existing tables or an alternative.
+/// lists the existing tables, or names an alternative.
 pub(super) fn read(session: &mut Session, names: &(String, String)) -> Result<TableSample> {
     let (keyspace, table) = names;
     let of_table = format!(
@@ -63,8 +63,8 @@ fn described(
     Ok(first)
 }
 
-/// Returns the columns with a CHECK constraint (6.0). Only DESCRIBE shows such a constraint. The
-/// tables of `system_schema` do not.
+/// Returns the columns with a CHECK constraint (from Cassandra 6.0 on). Only DESCRIBE shows such a
+/// constraint. The tables of `system_schema` do not.
 fn checked(statement: &str, columns: &[SampledColumn]) -> Vec<String> {
     let tokens = tokens(statement).unwrap_or_default();
     let (mut last, mut found) = (None, Vec::new());
@@ -121,8 +121,8 @@ fn missing(session: &mut Session, keyspace: &str, table: &str) -> Result<TableSa
     )
 }
 
-/// Returns the columns: first the partition key, then the clustering columns, then the other
-/// columns by name.
+/// Returns the columns: first the partition key, then the clustering columns, then the static
+/// columns by name, and then the other columns by name.
 fn columns(found: &QueryResult) -> Vec<SampledColumn> {
     let column = |row: &Vec<Value>| {
         let [name, kind, position, typ, order] = &row[..] else {
@@ -148,7 +148,8 @@ fn columns(found: &QueryResult) -> Vec<SampledColumn> {
     sorted.into_values().collect()
 }
 
-/// Returns the user-defined types of the columns, each after the types that it uses.
+/// Returns the statements that create the user-defined types of the columns, each after the types
+/// that it uses.
 fn types(session: &mut Session, keyspace: &str, columns: &[SampledColumn]) -> Result<Vec<String>> {
     let found = session.query(&format!(
         "SELECT type_name, field_names, field_types FROM system_schema.types WHERE \
@@ -206,7 +207,6 @@ fn make(
     }
 }
 
-/// Formats options as in `CREATE TABLE`.
 fn stored_by(found: &QueryResult) -> Vec<(String, String)> {
     let Some(row) = found.rows.first() else {
         return Vec::new();

@@ -58,7 +58,6 @@ impl HostReadings {
         }
     }
 
-    /// Returns the hosts of these nodes that have readings, by name.
     fn hosts(&self, nodes: &[NodeInfo]) -> Vec<HostNow> {
         let mut hosts: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for node in nodes {

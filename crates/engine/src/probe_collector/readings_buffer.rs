@@ -46,8 +46,7 @@ pub const STRETCHES_MAX: usize = 4096;
 /// Maximum number of bins of each of the several hundred series for the limits of resources.
 const LIMIT_STRETCHES_MAX: usize = 512;
 
-/// Readings of [`PENDING`], of [`STEAL`], of [`STILL`], of the nodes' use of their machines, and of
-/// the probe [`OTHERS_PROBE`].
+/// Readings that the rules, the costs and the limits of resources need.
 #[derive(Default)]
 pub struct KeptReadings {
     /// Time of the first reading on the monotonic clock. The times of all bins are relative to this

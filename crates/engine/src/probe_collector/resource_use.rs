@@ -46,7 +46,8 @@ impl ResourceUse {
     }
 
     /// Computes the resource use from the readings in a window. `has_hosts` is true if the nodes
-    /// are on simulated hosts, which have a separate network and usually a separate disk.
+    /// are on simulated hosts or remote machines, which have a separate network and usually a
+    /// separate disk.
     pub fn in_window(kept: &[InWindow<'_>], nodes: &[NodeInfo], has_hosts: bool) -> ResourceUse {
         let count = nodes.len() as f64;
         // Returns the sum of the matching series over all nodes. Returns `None` if a node has no
@@ -96,7 +97,8 @@ impl ResourceUse {
 }
 
 /// Returns the events per second of the processes of all nodes, and of the CPUs of their hosts.
-/// Without separate hosts, the CPUs also execute other programs, so their events are absent.
+/// Without separate hosts, the CPUs also execute other programs, so the events of the CPUs are
+/// absent.
 fn events_per_s(kept: &[InWindow<'_>], nodes: &[NodeInfo], has_hosts: bool) -> Costs {
     let names: BTreeSet<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
     let hosts: BTreeSet<&str> = nodes.iter().map(|node| node.host.as_str()).collect();

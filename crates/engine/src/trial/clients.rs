@@ -17,7 +17,7 @@ use store::record::{
 use workload::Stage;
 
 impl State {
-    /// Begins a load.
+    /// Prepares the records of the clients for a load.
     pub(super) fn begin_clients(&mut self, load: &Fleet, offer: &Offer<'_>) {
         // This process itself reads rows back, so the records of the clients must not change in
         // that phase.
@@ -68,7 +68,7 @@ impl State {
         Ok(())
     }
 
-    /// Ends a load.
+    /// Writes the clients' clock readings after a load, and stores the end of each client.
     pub(super) fn end_clients(&mut self, summary: &FleetSummary) -> Result<()> {
         if summary.clients.is_empty() {
             return Ok(());
@@ -138,12 +138,10 @@ pub(super) fn seconds_since(start_ns: u64, ns: u64) -> f64 {
 }
 
 impl TrialRun<'_> {
-    /// Returns the client processes that run on this machine.
     pub(super) fn own_pids(&self) -> Vec<u32> {
         self.fleet.map(|fleet| fleet.pids_here()).unwrap_or_default()
     }
 
-    /// Returns the evidence about each client, for the rules.
     pub(super) fn clients_seen(&self, state: &State) -> Vec<ClientSeen> {
         let start_ns = state.writer.start_ns();
         let moved = |all: &[(u64, i64)]| {
@@ -179,7 +177,6 @@ impl TrialRun<'_> {
         all.filter_map(|ceiling| ceiling.clients.get(client).copied()).collect()
     }
 
-    /// Returns the record of each client.
     pub(super) fn client_records(
         &self,
         state: &State,

@@ -2,8 +2,9 @@
 //! the measured window, and the size of the tables on disk before and after the load.
 //!
 //! The engine flushes the tables before it reads their size at the end, because all writes of a
-//! window may still be in memory. It does so only if the trial began with a flush. The next trial
-//! then also begins with a flush, so the additional flush does not affect the next trial.
+//! window may still be in memory. The engine flushes them only if the trial began with a flush. The
+//! next trial then also begins with a flush, so the additional flush does not affect the next
+//! trial.
 
 use super::{State, Storage, TrialRun};
 use crate::event::Event;
@@ -70,7 +71,6 @@ impl TrialRun<'_> {
         state.finding.sstable_formats = formats.unwrap_or_default();
     }
 
-    /// Returns all known costs.
     pub(super) fn costs(
         &self,
         running: Option<&Running>,

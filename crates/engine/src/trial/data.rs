@@ -38,8 +38,8 @@ const LOAD_IN_FLIGHT: u32 = 64;
 /// about this share.
 const SIZE_TOLERANCE: f64 = 0.02;
 /// Maximum number of rounds to load up to a size. After the first round, the size of a row is
-/// known, so three rounds usually suffice. If they do not, the nodes free the space again while
-/// cassay loads.
+/// known, so three rounds usually suffice. If more rounds are necessary, the nodes free the space
+/// again while cassay loads.
 const SIZE_ROUNDS_MAX: u32 = 12;
 /// Share of the estimated number of rows that the first round loads. It is less than 1 because rows
 /// may be larger on disk than estimated.
@@ -65,9 +65,9 @@ pub fn alters(keyspace: &Keyspace, program: &Program) -> Vec<String> {
 impl TrialRun<'_> {
     /// Brings the nodes to their configuration, and the data to the initial state of the trial.
     ///
-    /// 1. If the data does not exist, applies the configuration for loading, creates the tables,
-    ///    and checks that both are as requested. Then loads the rows, waits until the nodes have
-    ///    settled, and takes a snapshot.
+    /// 1. If the data does not exist or must be replaced, applies the configuration for loading,
+    ///    creates the tables, and checks that both are as requested. Then loads the rows, waits
+    ///    until the nodes have settled, and takes a snapshot if the study requests it.
     /// 2. Applies the configuration for the measurement.
     /// 3. Restores the snapshot, or waits until the nodes have settled after restarts and earlier
     ///    trials. If the load of the last trial was too high, rests first.
@@ -237,7 +237,6 @@ impl TrialRun<'_> {
         self.set_options(running, keyspace)
     }
 
-    /// Sets the study's options for the keyspace and the tables of the workload.
     fn set_options(&self, running: &Running, keyspace: &Keyspace) -> Result<()> {
         let alters = alters(keyspace, &self.program);
         if alters.is_empty() {
@@ -323,7 +322,6 @@ impl TrialRun<'_> {
         )
     }
 
-    /// Writes `count` rows, starting with row number `first`.
     fn load(
         &mut self,
         running: &mut Running,
@@ -369,8 +367,8 @@ impl TrialRun<'_> {
         Ok(None)
     }
 
-    /// Returns true if the client records acknowledged writes. It does so if the trial reads rows
-    /// back at the end, and if the memory suffices.
+    /// Returns true if the client records acknowledged writes: the trial reads rows back at the
+    /// end, and the memory suffices.
     fn keeps_ledger(&self, operations: u64) -> bool {
         self.settings.verify.sample.is_asked() && operations <= LEDGER_OPERATIONS_MAX
     }
@@ -446,7 +444,6 @@ impl TrialRun<'_> {
         Ok(())
     }
 
-    /// Restores the data of the snapshot, on every node.
     fn restore(&mut self, running: &mut Running, state: &mut State) -> Result<()> {
         let kept = running.standing.snapshot(self.settings);
         let name = kept

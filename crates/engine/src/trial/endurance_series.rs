@@ -18,7 +18,6 @@ use store::record::{
     GrowthRecord, HappenedRecord,
 };
 
-/// Number of bins of a series.
 const BINS: usize = 512;
 /// Maximum number of events of a kind. With more events, every change in the series would be near
 /// an event by chance.
@@ -92,7 +91,7 @@ impl IntervalConsumer for Courses {
 pub struct WindowReadings {
     from_ns: Option<u64>,
     to_ns: Option<u64>,
-    /// Series by name and place. Each series has a unit.
+    /// Unit and bins of each series, by name and place.
     series: BTreeMap<(String, String), (String, Bins)>,
     /// Last value of each series that contains a limit.
     limits: BTreeMap<(String, String), f64>,
@@ -181,7 +180,6 @@ impl WindowReadings {
         }
     }
 
-    /// Returns the rare events, in order of time.
     fn events(&self) -> Vec<HappenedRecord> {
         let pauses = self.pauses.iter().map(|(t_s, _, what)| (*t_s, what.clone()));
         let begun = self
@@ -220,7 +218,6 @@ impl WindowReadings {
     }
 }
 
-/// A series of a probe.
 struct ProbeSeries<'w> {
     of: &'w str,
     place: &'w str,
@@ -249,7 +246,6 @@ struct Series {
     of: &'static str,
     within: f64,
     blocks: BlockedSeries,
-    /// Length of a block, in seconds.
     block_s: f64,
 }
 

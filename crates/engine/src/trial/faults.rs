@@ -29,7 +29,6 @@ pub struct Faults<'a> {
     open: BTreeMap<usize, Open>,
 }
 
-/// Target of a fault in the running cluster.
 pub(super) struct FaultTarget {
     hit: Hit,
     /// Name of the node or host, or a description if the target is not a single node or host.
@@ -38,14 +37,13 @@ pub(super) struct FaultTarget {
     pub nodes: Vec<(NodeIndex, String)>,
 }
 
-/// A fault in effect.
+/// Thread of a fault that has begun and has not ended.
 struct Open {
     order: Option<Order>,
     told: Receiver<FaultMessage>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Message from the thread of a fault.
 enum FaultMessage {
     Step(LifeCycleStep),
     /// The fault has ended. Contains the result, and the current processes and releases of the
@@ -57,7 +55,7 @@ impl<'a> Faults<'a> {
     /// Prepares the faults, without injecting any.
     ///
     /// # Errors
-    /// The agents that inject and heal are not available, or an error of [`FaultTarget::find`].
+    /// The agents that inject and heal are not available, or [`FaultTarget::find`] fails.
     pub fn new(
         planned: &'a [StudyFault],
         running: &Running,
@@ -174,7 +172,8 @@ impl<'a> Faults<'a> {
         }
     }
 
-    /// Records that the fault was omitted because too little of the window was left.
+    /// Records that the fault was omitted because too little of the window was left, or because the
+    /// load ended.
     pub fn omit(&self, number: usize, state: &mut State) {
         let fault = &self.planned[number];
         let record = FaultRecord {
@@ -335,7 +334,6 @@ impl FaultTarget {
     }
 }
 
-/// Returns the nodes and hosts of the running cluster to which a planned target refers.
 fn resolve(planned: &PlannedHit, running: &Running, program: &Arc<Program>) -> Result<Hit> {
     let cluster = &running.cluster;
     let host_of = |node: NodeIndex| -> Result<Hit> {
@@ -356,8 +354,7 @@ fn resolve(planned: &PlannedHit, running: &Running, program: &Arc<Program>) -> R
     })
 }
 
-/// Returns the node with the first replica of the partition that the program uses
-/// most.
+/// Returns the node with the first replica of the partition that the program uses most.
 fn hottest_replica(running: &Running, program: &Arc<Program>) -> Result<NodeIndex> {
     let token = workload::hottest_token(program)
         .context("all partitions of the workload are equally hot, so none is the hottest one")?;
@@ -366,7 +363,7 @@ fn hottest_replica(running: &Running, program: &Arc<Program>) -> Result<NodeInde
     first.with_context(|| format!("no node owns the token {token} of the hottest partition"))
 }
 
-/// Sends a message. If the receiver no longer exists, the fault has already been healed.
+/// Sends a message. If the receiver no longer exists, the message is dropped.
 fn say(to: &Sender<FaultMessage>, told: FaultMessage) {
     let _ = to.send(told);
 }

@@ -98,7 +98,6 @@ impl TrialRun<'_> {
         judged(TrialFinding { limits, ..finding }, &judgement)
     }
 
-    /// Returns the record of the measured window of an endurance trial.
     fn endurance(
         &self,
         running: Option<&Running>,
@@ -117,9 +116,9 @@ impl TrialRun<'_> {
         Some(kept.record())
     }
 
-    /// Returns the ceilings of the client. The engine measured them with all CPUs of the machine.
-    /// If the placement of the nodes leaves only some CPUs to the client, scales the ceilings
-    /// accordingly.
+    /// Returns the ceilings of the client. Unless the study sets workers or CPUs, the engine
+    /// measured the ceilings with [`workers_auto`] workers. If the placement of the nodes leaves
+    /// fewer CPUs to the client, scales the ceilings accordingly.
     fn ceilings(&self, running: Option<&Running>) -> Vec<f64> {
         let client = &self.settings.client;
         let kept = running
@@ -247,8 +246,8 @@ impl TrialRun<'_> {
     }
 }
 
-/// Returns the number of pending compactions on all nodes at the end of the window, according to
-/// the last reading.
+/// Returns the number of pending compactions on all nodes at the end of the window, from the last
+/// bin of the readings.
 fn pending_at_end(evidence: &Evidence) -> Option<f64> {
     evidence.pending_compactions.as_ref()?.last().copied()
 }
@@ -297,7 +296,6 @@ fn judged(finding: TrialFinding, judgement: &Judgement) -> TrialFinding {
     }
 }
 
-/// Adds the figures of the measured window to the finding.
 fn with_figures(
     finding: TrialFinding,
     offered: Option<OfferedLoad>,
@@ -367,7 +365,6 @@ fn client(evidence: &Evidence, counts: &WindowCounts, known: &ClientRecord) -> C
     }
 }
 
-/// Returns the CPU use of the machine, if it can be read.
 fn machine_record(machine: &MachineUse) -> MachineRecord {
     MachineRecord {
         cpus: machine.cpu.map(|cpu| cpu.cpus as u64),
@@ -381,7 +378,7 @@ fn machine_record(machine: &MachineUse) -> MachineRecord {
     }
 }
 
-/// Returns the size of one node's data in bytes, without the overhead of the database.
+/// Returns the estimated size of one node's data in bytes, without the overhead of the database.
 fn data_bytes(settings: &Settings, program: &Program) -> u64 {
     let copies = settings.keyspace.replication.copies();
     let nodes = match &settings.target {
@@ -412,7 +409,6 @@ fn weak_consistency(settings: &Settings, program: &Program) -> bool {
     }
 }
 
-/// Returns the number of replicas that must answer at a consistency level.
 fn replicas_asked(level: &str, copies: u64) -> u64 {
     match level {
         "TWO" => 2,

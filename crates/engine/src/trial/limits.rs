@@ -15,7 +15,6 @@ use store::record::{
 /// reads only once a second.
 const PART_NS_MIN: u64 = 3_000_000_000;
 
-/// A part of the window of a trial.
 struct Part {
     span: LimitSpan,
     /// Number of the fault in this part, starting at 1.

@@ -1,7 +1,7 @@
 //! Offers the load of a trial, and performs the actions during the load.
 //!
-//! [`Conduct`] makes the decisions, and this file implements the `World` that carries them out. It
-//! writes intervals and readings to disk, checks the nodes, and reports progress.
+//! [`Conduct`] makes the decisions, and this file implements the `World` that performs the actions.
+//! The `World` also writes intervals and readings to disk, checks the nodes, and reports progress.
 
 use super::faults::Faults;
 use super::{State, TrialEnd, TrialRun};
@@ -130,7 +130,6 @@ impl Offering<'_, '_> {
         Some(LoopEvent::Died(died))
     }
 
-    /// Reports the state of each of several clients and of each host, if known.
     fn tell_machines(&mut self) {
         let clients = self.load.now();
         if !clients.is_empty() {
@@ -142,14 +141,12 @@ impl Offering<'_, '_> {
         }
     }
 
-    /// Reports the stage that a fault has reached.
     fn reached(&mut self, number: usize, stage: FaultStage) {
         (self.run.events)(Event::FaultReached(number, stage));
     }
 }
 
 impl TrialRun<'_> {
-    /// Begins a phase now.
     pub(super) fn begin_phase(&mut self, kind: PhaseKind, state: &mut State) -> Result<()> {
         self.begin_phase_at(kind, clock::now_ns(), state)
     }

@@ -11,7 +11,6 @@ pub fn records(what: GapKind, gaps: Vec<Gap>) -> impl Iterator<Item = GapRecord>
     gaps.into_iter().map(move |gap| record(what, gap))
 }
 
-/// Converts a gap to its record.
 fn record(what: GapKind, gap: Gap) -> GapRecord {
     GapRecord {
         what,

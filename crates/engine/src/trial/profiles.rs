@@ -7,7 +7,6 @@ use store::{ProfileRecord, TrialWriter};
 use store::record::TrialFinding;
 use study::settings::{ProfileEvent, ProfiledTrials, Settings};
 
-/// Profiles of a trial.
 #[derive(Debug, Default)]
 pub(super) struct Profiling {
     /// Event to sample in the window. `None` if the trial is not profiled.
@@ -15,7 +14,6 @@ pub(super) struct Profiling {
     /// Times at which the profilers of the nodes started, in ns. `None` before the start and after
     /// the stop.
     started_ns: Option<Vec<u64>>,
-    /// Samples of the nodes.
     nodes: Vec<NodeProfile>,
 }
 
@@ -52,7 +50,7 @@ impl Profiling {
         Ok(())
     }
 
-    /// Writes the profiles into the folder of the trial. `finding` is that of the trial.
+    /// Writes the profiles into the folder of the trial.
     ///
     /// # Errors
     /// A file cannot be written, or the output of the profiler is not in its format.

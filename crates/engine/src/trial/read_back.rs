@@ -26,7 +26,6 @@ use study::settings::{Sample, Settings};
 use target_spec::Target;
 use workload::{Program, Stage, Tuning};
 
-/// Number of operations in flight while rows are read back.
 const IN_FLIGHT: u32 = 32;
 /// Possible difference between the clocks of machines that cassay does not manage, and therefore
 /// between the timestamps of their writes. If the machines use a time server, the difference is
@@ -38,7 +37,6 @@ const STRANGE_CLOCKS: Duration = Duration::from_secs(1);
 const LAG_BLOCK: f64 = 1.5;
 
 impl TrialRun<'_> {
-    /// Returns how the client records the writes of the main stage.
     pub(super) fn keeps_main(&self, running: &Running) -> LedgerMode {
         match self.settings.verify.sample {
             Sample::All if self.has_registers() => LedgerMode::History,
@@ -216,7 +214,7 @@ impl TrialRun<'_> {
             let Some(injected_s) = record.injected_s.filter(|_| lossy.is_some()) else {
                 continue;
             };
-            // When cassay made this observation, the node was off, so it did not acknowledge writes
+            // The node was off when cassay observed the fault, so the node acknowledged no write
             // after that time.
             let off_s = record.seen_s.or(record.whole_s);
             written.may_lose(ns(injected_s - within_s)..off_s.map_or(u64::MAX, ns));
@@ -281,7 +279,6 @@ impl TrialRun<'_> {
         durability::promise(&self.configuration(running))
     }
 
-    /// Returns the requested configuration and the faults of the trial.
     fn configuration(&self, running: Option<&Running>) -> Configuration {
         let levels = levels(self.settings, &self.program);
         let level = |level: Consistency, replicas| ConsistencyLevel {
@@ -333,7 +330,7 @@ fn takes_nodes_times(program: &Program) -> bool {
     statements.any(|statement| !statement.returns_rows && !statement.client_timestamp)
 }
 
-/// Returns the faults. Each fault contains the data that the affected nodes may have lost.
+/// Returns the faults, with the data that the affected nodes may have lost through each fault.
 fn blows(settings: &Settings, running: &Running, program: &Arc<Program>) -> Vec<FailureEvent> {
     let nodes_count = running.cluster.nodes().len() as u64;
     let takes_over = nodes_count > settings.keyspace.replication.copies();
@@ -406,7 +403,7 @@ fn commit_log_of(settings: &BTreeMap<String, String>, is_used: bool) -> Option<C
 }
 
 /// Returns a duration in seconds. The value of the setting contains a unit. Under the older name of
-/// the setting, the value is in milliseconds. Returns `None` if the node has not set it.
+/// the setting, the value is in milliseconds. Returns `None` if the node has neither setting.
 ///
 /// # Errors
 /// The value is not a duration.

@@ -15,11 +15,8 @@ use workload::{RegisterRequest, Stage};
 /// with this number of states takes less than a second, and tens of MB of memory. A register with
 /// dozens of operations of unknown outcome needs more states.
 const STATES_MAX: u64 = 500_000;
-/// Value of every register after the load phase.
 const INITIAL: i64 = 0;
-/// Maximum number of violations that the finding lists individually.
 const VIOLATIONS_MAX: usize = 100;
-/// Description of the method of the check.
 const METHOD: &str = "Wing and Gong's search with Lowe's memoisation, one register at a time";
 
 impl TrialRun<'_> {
@@ -31,7 +28,6 @@ impl TrialRun<'_> {
         self.has_registers().then(|| why.to_owned())
     }
 
-    /// Returns true if the operations work on registers.
     pub(super) fn has_registers(&self) -> bool {
         let mut generator = self.program.generator(Stage::Main);
         generator.begin(0);
@@ -73,7 +69,6 @@ impl TrialRun<'_> {
     }
 }
 
-/// Judges the histories by register.
 fn judged(by_key: &BTreeMap<u64, Vec<RegisterOperation>>, states_max: u64) -> RegistersRecord {
     let mut record = RegistersRecord {
         method: METHOD.to_owned(),
@@ -101,7 +96,6 @@ fn judged(by_key: &BTreeMap<u64, Vec<RegisterOperation>>, states_max: u64) -> Re
     record
 }
 
-/// Converts a recorded operation to the form that the linearizability check needs.
 fn operation(recorded: &RegisterOperation) -> linearizability::Operation {
     let happened = &recorded.happened;
     let (what, returned_ns) = match (recorded.asked, happened.applied) {

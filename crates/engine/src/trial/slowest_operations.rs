@@ -11,7 +11,6 @@ use store::record::SlowOperationRecord;
 const NEVER_SENT: &str = "never_sent";
 
 impl TrialRun<'_> {
-    /// Writes the slowest operations of the load that contains the measured window.
     pub(super) fn keep_slowest(&self, offered: &PhaseResult, state: &State) -> Result<()> {
         let clock = TrialClock {
             start_ns: state.writer.start_ns(),

@@ -17,7 +17,6 @@ use store::{HistogramKind, RunWriter, Trial, convert};
 const SECOND: u64 = 1_000_000_000;
 const KINDS: [&str; 2] = ["read", "write"];
 
-/// An operation with its due time, its duration, and its outcome.
 #[derive(Clone, Copy, Debug)]
 struct Operation {
     kind: usize,

@@ -1,5 +1,5 @@
-//! Tests against the null target, which remembers the created tables and the types of their
-//! columns. Other tests check refusals by a real server.
+//! Tests against the null target, which stores the created tables and the types of their columns.
+//! Other tests check refusals by a real server.
 
 use super::*;
 use study::resolve;

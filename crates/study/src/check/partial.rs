@@ -106,7 +106,6 @@ pub(super) fn scales(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> 
     Tree::Null
 }
 
-/// Returns the entries of a mapping whose keys are names.
 fn named_entries<'n>(
     node: &'n Node,
     path: &str,

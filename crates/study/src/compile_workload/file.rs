@@ -5,13 +5,12 @@ use std::path::Path;
 use workload::{Problem, Program, Spec};
 use yaml::Diagnostics;
 
-/// Reason why a workload does not compile.
 pub(super) enum CompileFailure {
     Problems(Vec<Problem>),
     Mistakes(Diagnostics),
 }
 
-/// Compiles a workload file. All files that it refers to are in the same folder.
+/// Compiles a workload file. All files that the workload file names are in the same folder.
 pub(super) fn compiled(
     file: &str,
     text: &str,

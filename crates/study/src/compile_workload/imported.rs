@@ -100,7 +100,8 @@ fn window(step: &ImportStep) -> Window {
 /// unique name.
 ///
 /// # Errors
-/// The mistakes in the first command line that cannot be imported.
+/// A command line cannot be imported. The error contains the mistakes in the first such command
+/// line.
 pub fn import(
     imported: &ImportedCommands,
     seed: u64,
@@ -138,8 +139,8 @@ fn in_ranges(all: &mut Import, imported: &ImportedCommands) -> Result<(), Diagno
     let mut has_range = false;
     for step in &mut all.steps {
         let name = &step.name;
-        // A step that creates tables has only one operation in flight, because its statements run
-        // one after the other. Such a step is not divided.
+        // A step with fewer operations in flight than workers is not divided. For example, the
+        // statements of a step that creates tables run one after the other.
         let threads = least_in_flight(step.offer);
         if u64::from(threads) < needed {
             all.notes.push(format!(
@@ -178,7 +179,6 @@ fn in_ranges(all: &mut Import, imported: &ImportedCommands) -> Result<(), Diagno
     Err(refused(imported.tool, command, &why, hint))
 }
 
-/// Returns the smallest number of operations in flight that an offer uses.
 fn least_in_flight(offer: Offer) -> u32 {
     match offer {
         Offer::Threads(threads) | Offer::Rate { threads, .. } => threads,
@@ -226,7 +226,7 @@ fn refused(tool: Tool, command: &str, why: &str, hint: &str) -> Diagnostics {
     out
 }
 
-/// Reports faults that last longer than their step, if the length of the step is known.
+/// Reports faults that end after their step, if the length of the step is known.
 pub(super) fn beyond_step(
     node: &Node,
     draft: &Draft,

@@ -9,7 +9,6 @@ use measure::number::counted;
 use target_spec::Target;
 use workload::{Problem, Program};
 
-/// Returns the program of recorded traffic.
 pub(super) fn program(recorded: &RecordedTraffic, inputs: &Inputs<'_>) -> Result<Program, Problem> {
     let problem = |key: &str, message: String| Problem {
         path: vec!["recorded".to_owned(), key.to_owned()],
@@ -64,9 +63,8 @@ pub(super) fn apply(
     notes
 }
 
-/// Returns the length in ns of a window that sends the whole recording once. The window ends less
-/// than a second after the end of the recording. A recording that is shorter than a second repeats
-/// until the end of the second.
+/// Returns the length in ns of a window that sends the whole recording once. A recording that is
+/// shorter than a second repeats until the end of the second.
 fn window_ns(recording: &Recording, speed: f64) -> u64 {
     let ns = |seconds: f64| (seconds * SECOND_NS as f64 / speed).floor() as u64;
     let exact = ns(recording.seconds());
@@ -97,7 +95,6 @@ fn offered(recording: &Recording, speed: f64) -> String {
     )
 }
 
-/// Returns notes on a recording. Each note is one sentence.
 fn notes(recording: &Recording, settings: &Settings) -> Vec<String> {
     let mut notes = vec![format!(
         "recorded traffic: {} operations of {} kinds in {:.1} s, {:.1} op/s on average. Logs \

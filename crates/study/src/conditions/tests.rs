@@ -11,7 +11,6 @@ fn check(text: &str, expect: Expect) {
         resolve("s", &text, &Overrides::default()).unwrap_or_else(|mistakes| panic!("{mistakes}"));
     let line = |condition: Condition| {
         let variant = condition.of.map(|name| format!(" [{name}]")).unwrap_or_default();
-        // Each part of a condition is on its own line.
         let what = condition.what.replace(", ", ",\n  ");
         format!("{}{variant}: {what}\n", condition.about)
     };

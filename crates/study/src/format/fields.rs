@@ -26,7 +26,7 @@ macro_rules! choice {
     };
 }
 
-/// Makes the rows of a key that has either one value for all kinds of operations, or one value for
+/// Makes the type of a key that has either one value for all kinds of operations, or one value for
 /// each kind.
 macro_rules! of_kinds {
     ($one:expr) => {
@@ -34,8 +34,8 @@ macro_rules! of_kinds {
     };
 }
 
-/// Makes the row of a probe. The value is the period of the probe, or a boolean that states whether
-/// the probe runs. `true` means the period in `probes.period`.
+/// Makes the type of a probe. The value is the period of the probe, or a boolean that states
+/// whether the probe runs. `true` means the period in `probes.period`.
 macro_rules! probe {
     ($key:ident) => {
         Type::WordOr(
@@ -89,7 +89,6 @@ pub const FIELDS: [&[Field]; 21] = [
     faults::FIELDS,
 ];
 
-/// Rows for the study itself.
 const STUDY: &[Field] = &[
     required(
         "study",
@@ -136,9 +135,8 @@ const STUDY: &[Field] = &[
     ),
 ];
 
-/// Rows for the question, the data and the variants of a study.
+/// Rows for the keyspace, the workload, the data, the phases and the variants.
 const SECTIONS: &[Field] = &[
-    // Rows for keyspace and workload.
     with(
         "keyspace",
         SECTION,
@@ -350,7 +348,6 @@ const SECTIONS: &[Field] = &[
         })),
         "Parameters of the workload.",
     ),
-    // Rows for the data.
     with(
         "data",
         SECTION,
@@ -430,7 +427,6 @@ const SECTIONS: &[Field] = &[
         "State of the page cache before the warm-up of a trial. With `drop`, the first reads come \
          from the disk.",
     ),
-    // Rows for phases.
     optional(
         "phases",
         SECTION,
@@ -450,7 +446,6 @@ const SECTIONS: &[Field] = &[
         Type::Phase,
         "Settings while a trial warms up, measures and verifies.",
     ),
-    // Rows for variants.
     optional(
         "variants",
         Type::Variants,
@@ -510,9 +505,8 @@ const SECTIONS: &[Field] = &[
     ),
 ];
 
-/// Rows for the measured window.
+/// Rows for the warm-up, the measured window, the price and the capacity.
 const WINDOW: &[Field] = &[
-    // Rows for warm-up and window.
     with("window", SECTION, "{}", "Warm-up and measured window."),
     with(
         "window.warmup",
@@ -564,7 +558,6 @@ const WINDOW: &[Field] = &[
         "Time that a window with `until: faults` continues after the last fault, in whole seconds. \
          The report considers a recovery complete after 30 s of normal load.",
     ),
-    // Rows for the price.
     optional(
         "price_per_hour",
         Type::Either(
@@ -622,9 +615,8 @@ const WINDOW: &[Field] = &[
     ),
 ];
 
-/// Rows for the load generator, and for probes and actions during the measurement.
+/// Rows for the client, the verification, the probes and the scales.
 const INSTRUMENT: &[Field] = &[
-    // Rows for the client.
     with("client", SECTION, "{}", "The load generator."),
     optional(
         "client.machines",
@@ -733,7 +725,6 @@ const INSTRUMENT: &[Field] = &[
         "none",
         "Compression of CQL frames.",
     ),
-    // Rows for verification.
     with(
         "verify",
         SECTION,
@@ -767,7 +758,6 @@ const INSTRUMENT: &[Field] = &[
         "Consistency level for reading rows back. Default: the level of the workload's reads. With \
          `verify.sample: all`, the weakest level that returns every acknowledged write.",
     ),
-    // Rows for probes.
     optional(
         "probes",
         Type::WordOr(
@@ -886,7 +876,6 @@ const INSTRUMENT: &[Field] = &[
         }),
         "Scrape interval of an endpoint. Default: `probes.period`.",
     ),
-    // Rows for scales.
     optional(
         "scales",
         Type::Scales,

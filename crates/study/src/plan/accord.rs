@@ -65,14 +65,13 @@ fn modes_of(program: &Program) -> BTreeMap<String, String> {
     modes
 }
 
-/// Returns true if the nodes of a target run with Accord on.
 fn is_on(target: &Target) -> bool {
     let setting = |local: &LocalSpec| local.yaml.get("accord")?.get("enabled")?.as_bool();
     target.local().and_then(setting).unwrap_or(false)
 }
 
-/// Describes the first pair of variants for which a restart switches Accord off or on while nodes
-/// have an Accord table. `None` if no pair does. `programs` are the programs of the variants.
+/// Describes the first pair of variants for which a restart switches Accord off while nodes have an
+/// Accord table. `None` if no pair does. `programs` are the programs of the variants.
 pub(super) fn switched(variants: &[Variant], programs: &[&Program]) -> Option<String> {
     for (one, program) in variants.iter().zip(programs) {
         let target = &one.settings.target;

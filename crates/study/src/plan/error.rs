@@ -31,8 +31,8 @@ pub enum PlanError {
 }
 
 /// Refuses statements that cannot be parsed as Cassandra parses them. Also refuses statements that
-/// do more than read and write data. They are permitted if the user trusts the study, or if the
-/// study is the user's own command line.
+/// do more than read and write data. Such statements are permitted if the user trusts the study, or
+/// if the study is the user's own command line.
 pub(super) fn only_data(study: &Study, works: &[Work]) -> Result<(), PlanError> {
     let overrides = &study.overrides;
     let is_trusted =
@@ -72,7 +72,6 @@ pub(super) fn only_data(study: &Study, works: &[Work]) -> Result<(), PlanError> 
     }
 }
 
-/// Refuses variants that switch Accord off while nodes have an Accord table.
 pub(super) fn accord_stays(study: &Study, works: &[Work]) -> Result<(), PlanError> {
     let programs: Vec<&Program> = works.iter().map(|work| &*work.program).collect();
     accord::switched(&study.variants, &programs)

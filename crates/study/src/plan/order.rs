@@ -35,8 +35,8 @@ impl Study {
 /// a trial. The runs of a screening are an exception. If several runs with the same target followed
 /// each other, drift of the machine would look like an effect of the target's settings.
 ///
-/// Turns are counterbalanced (see [`balanced`]). A random order is too often like `ab ab ba ab ab`,
-/// and an effect of the position in a block would then look like a difference between variants. The
+/// Turns are counterbalanced (see [`balanced`]). A random order is too often like `ab ab ba ab ab`.
+/// An effect of the position in a block would then look like a difference between variants. The
 /// points of several blocks are also counterbalanced, unless the procedure chooses each point by
 /// the results at the previous point.
 ///
@@ -114,7 +114,6 @@ pub fn outlooks(study: &Study) -> Vec<ProcedureEstimate> {
 enum Turns {
     /// Variants take turns at every point.
     Points {
-        /// The variants that take turns.
         group: Vec<VariantIndex>,
         /// The order of the points in each block.
         rungs: Vec<Vec<usize>>,
@@ -174,7 +173,6 @@ impl Turns {
         Turns::Chains(by_block)
     }
 
-    /// Returns the trials of a block, in order.
     fn cells(&self, block: BlockIndex, outlooks: &[ProcedureEstimate]) -> Vec<Cell> {
         match self {
             Turns::Chains(by_block) => {

@@ -24,7 +24,6 @@ pub enum PhaseWork {
 }
 
 impl PhaseWork {
-    /// Returns the work of applying load at a point, with the arrival process of the study.
     pub(super) fn offer(at: Option<Point>, settings: &Settings, length: OfferLength) -> PhaseWork {
         PhaseWork::Offer(Offer {
             at,
@@ -78,7 +77,7 @@ measure::word_enum! {
         Settle = "settle",
         /// Creates a snapshot of the loaded data by hard links.
         Snapshot = "snapshot",
-        /// Changes the nodes' configuration, one node after the other.
+        /// Restarts the nodes with another configuration.
         Restart = "restart",
         /// Restores the data from a snapshot.
         Restore = "restore",

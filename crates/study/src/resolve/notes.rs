@@ -1,5 +1,5 @@
-//! Notes on a study before it runs. They are about adapted settings, differences of imports, the
-//! combinations of a grid, and probes that an endurance run lacks.
+//! Notes on a study before it runs, such as notes on adapted settings, and on differences between
+//! an imported tool and cassay.
 
 use super::ResolvedScale;
 use crate::checked_tree::Tree;
@@ -44,7 +44,6 @@ pub(super) fn notes(
     notes
 }
 
-/// Returns a note on the duration of the experiments that follow the trials.
 fn experiments(resolved: &ResolvedScale) -> Option<String> {
     let why = resolved.tree.find("why")?;
     let minutes = why.find("confirm.minutes").and_then(Tree::count).unwrap_or(WHY_MINUTES);
@@ -54,7 +53,6 @@ fn experiments(resolved: &ResolvedScale) -> Option<String> {
     ))
 }
 
-/// Returns a note on the duration of the tuning that follows the trials.
 fn tuning(resolved: &ResolvedScale) -> Option<String> {
     let tune = resolved.tree.find("tune")?;
     let minutes = tune.get("minutes").and_then(Tree::count).unwrap_or(TUNE_MINUTES);
@@ -64,7 +62,6 @@ fn tuning(resolved: &ResolvedScale) -> Option<String> {
     ))
 }
 
-/// Returns a note on the extra trials that profile the nodes.
 fn profiles(resolved: &ResolvedScale) -> Option<String> {
     let profile = resolved.tree.find("probes.profile")?;
     let trials = profile.get("trials").map(Tree::to_word);

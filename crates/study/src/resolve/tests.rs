@@ -335,7 +335,6 @@ fn the_target_flag_replaces_all_targets_and_names_the_dropped() {
     assert_eq!(study.notes.len(), 1);
 }
 
-/// Returns the notes of a study whose two variants run these cassandra-stress commands.
 fn notes_of(one: &str, other: &str) -> Vec<String> {
     let text = format!(
         "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{stress: '{one}'}}\n\

@@ -8,10 +8,8 @@ use std::net::IpAddr;
 use target_spec::{ContactPoint, NODE_PLACE, NodePlace};
 use yaml::{Diagnostics, Node, Raw};
 
-/// Path of the key for the machines of an attached cluster.
 const HOSTS: &str = "target.attach.hosts";
 
-/// Path of the key for address translations.
 const TRANSLATED: &str = "target.attach.addresses";
 
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
@@ -127,7 +125,6 @@ fn addresses(host: &Node, out: &mut Diagnostics) {
     }
 }
 
-/// Checks the keys of one machine, or the keys for all machines.
 fn check_keys(subject: &Subject<'_>, path: &str, host: &Node, out: &mut Diagnostics) {
     for key in ["folder", "logs", "data"] {
         let Some(node) = host.entry(key).map(|entry| &entry.value) else {
@@ -166,7 +163,6 @@ fn control(subject: &Subject<'_>, path: &str, host: &Node, out: &mut Diagnostics
     }
 }
 
-/// Returns all scalars below a node.
 fn words(node: &Node) -> Box<dyn Iterator<Item = &Node> + '_> {
     match &node.raw {
         Raw::List(items) => Box::new(items.iter().flat_map(words)),

@@ -21,7 +21,6 @@ const JAVA: &str = "target.local.java";
 
 const NO_TARBALL_HINT: &str = "use a binary distribution: apache-cassandra-5.0.9-bin.tar.gz";
 
-/// A setting with which nodes cannot start, and the reason.
 struct Mistake {
     path: &'static str,
     why: String,
@@ -92,7 +91,6 @@ fn compared(origin: &Origin) -> Result<(), Mistake> {
     ))
 }
 
-/// Checks that a release has the classes that the tables use.
 fn classes(release: &Release, subject: &Subject<'_>, out: &mut Diagnostics) {
     for path in ["keyspace.compaction.class", "keyspace.compression.class"] {
         let named = subject.node.find(path).and_then(Node::text);
@@ -139,9 +137,9 @@ fn located(path: &Path, node: &Node, key: &str, overrides: &Overrides) -> PathBu
     }
 }
 
-/// Reads the version of the distribution from which local nodes start and records it. Renames
-/// settings to their names in the release line of this version. Returns a sentence for each renamed
-/// setting, and for an unsupported Java.
+/// Reads the version of the distribution from which local nodes start and records it. Adds the
+/// settings of a preset file, and renames settings to their names in the release line of this
+/// version. Returns a sentence for the file, for each renamed setting, and for an unsupported Java.
 pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) -> Vec<String> {
     let Target::Local(local) = target else {
         return Vec::new();
@@ -249,7 +247,6 @@ fn settled(local: &mut LocalSpec, node: &Node, overrides: &Overrides) -> Result<
     Ok(())
 }
 
-/// Returns the identity of a Cassandra home, which consists of its digest and its commit.
 fn identified(home: &Home) -> Option<Box<BuildIdentity>> {
     let (digest, commit) = (home.digest().ok()?, home.commit());
     Some(Box::new(BuildIdentity { digest, commit }))

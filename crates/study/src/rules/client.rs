@@ -1,5 +1,5 @@
-//! Rules for the machines of clients. They check the keys that the machines need, and keys that
-//! exclude each other.
+//! Rules for clients on other machines and in pods. They check the keys that these clients need,
+//! and keys that exclude each other.
 
 use super::Subject;
 use super::destination;
@@ -8,10 +8,8 @@ use super::kubernetes;
 use crate::checked_tree::Tree;
 use yaml::{Diagnostics, Raw};
 
-/// Path of the key for the clients' machines.
 const MACHINES: &str = "client.machines";
 
-/// Path of the key for the clients' pods.
 const PODS: &str = "client.kubernetes";
 
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
@@ -41,7 +39,8 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that the arguments for `kubectl` are plain names, and that they are trusted.
+/// Checks clients in pods. The pods require trust and valid names, and other keys must not set
+/// their workers and CPUs.
 fn pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Some(node) = subject.node.find(PODS) else {
         return;
@@ -66,8 +65,8 @@ fn pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     kubernetes::names(subject, PODS, &["image"], out);
 }
 
-/// Checks that a study with `client.split: range` has an import, and that it states the workers of
-/// every machine. The parts of the range are proportional to the numbers of workers.
+/// Checks that a study with `client.split: range` has an import and machines, and that it states
+/// the workers of every machine. The parts of the range are proportional to the numbers of workers.
 fn split(subject: &Subject<'_>, out: &mut Diagnostics) {
     const SPLIT: &str = "client.split";
     if subject.text(SPLIT) != Some("range") {

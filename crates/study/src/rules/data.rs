@@ -47,7 +47,6 @@ fn restore(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks loads in bytes.
 fn amount(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "data.load.fraction";
     if subject.wrote(path) {

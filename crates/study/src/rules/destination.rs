@@ -5,7 +5,6 @@ use super::harmless::HINT;
 use std::borrow::Cow;
 use yaml::{Diagnostics, Node};
 
-/// Hint for an invalid destination.
 const FORM: &str = "write HOST, USER@HOST or ssh://USER@HOST:PORT";
 
 /// Checks the destination at `path`. `does` describes how cassay uses the machine. The message

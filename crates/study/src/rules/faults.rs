@@ -28,7 +28,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Raw::List(items) = &node.raw else {
         return;
     };
-    // Items with mistakes are skipped here, because their mistakes have already been reported.
+    // An item that is not a mapping is absent in the draft. Its mistake has already been reported.
     let items: Vec<Item<'_>> = items.iter().zip(&draft.faults).map(Item::new).collect();
     let ground = draft.ground();
     for item in &items {
@@ -57,7 +57,8 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that the faults that an attached target defines do not have the names of built-in faults.
+/// Checks the names of the faults that an attached target defines. A name must be valid, and must
+/// not be the name of a built-in fault.
 pub(super) fn commands(subject: &Subject<'_>, out: &mut Diagnostics) {
     let entries = subject.node.find("target.attach.faults");
     for entry in entries.and_then(Node::entries).unwrap_or_default() {
@@ -89,7 +90,6 @@ fn missing(subject: &Subject<'_>, draft: &Draft) -> Option<&'static str> {
     }
 }
 
-/// An item of the list of faults, with its node and its parsed draft.
 struct Item<'a> {
     node: &'a Node,
     draft: &'a FaultDraft,
@@ -163,7 +163,7 @@ impl<'a> Item<'a> {
     }
 
     /// Checks that the target has the nodes, hosts or volumes that the item's kinds of faults
-    /// affect.
+    /// affect. Also reports faults that would end the pods of cassay's agents.
     fn kinds(&self, draft: &Draft, ground: FaultTargets, out: &mut Diagnostics) {
         let breaks_volumes = |kind: &&target_spec::fault::FaultKind| {
             kind.needs.iter().any(|one| one.is_of_volumes())
@@ -210,7 +210,8 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Checks that the target has the nodes and hosts that the item names by number.
+    /// Checks the target of the item. The named nodes and hosts must exist, and a fault that
+    /// affects all nodes must not have the key `where`.
     fn places(&self, ground: FaultTargets, out: &mut Diagnostics) {
         let takes_all = |kind: &&target_spec::fault::FaultKind| kind.place == FaultPlace::Cluster;
         if let Some(kind) = self.draft.kinds.iter().find(takes_all)
@@ -293,7 +294,8 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Checks that the options of the item can affect its target before the fault ends.
+    /// Checks the options `leave` and `ha` against the volume, the machines and the length of the
+    /// fault.
     fn limits(&self, ground: FaultTargets, out: &mut Diagnostics) {
         let options = &self.draft.options;
         if let (Some(leave), Some(volume)) = (options.leave_bytes, ground.volume_bytes)

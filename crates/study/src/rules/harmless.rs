@@ -37,19 +37,16 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Path of the key for a secure connect bundle.
 const BUNDLE: &str = "target.attach.secure_connect_bundle";
 
 /// Keys of `tls` that name files.
 const TLS_FILES: [&str; 3] = ["ca", "cert", "key"];
 
-/// Path of the key for programs that inject faults into an attached cluster.
 const COMMANDS: &str = "target.attach.faults";
 
-/// Keys of the programs of a fault. Each key states the purpose of its program.
+/// Keys of the programs of a fault.
 const PROGRAMS: [&str; 3] = ["inject", "see", "heal"];
 
-/// Hint for a setting that is forbidden in a study by an unknown author.
 pub(super) const HINT: &str = "remove this setting, or pass --trust if you trust the author of the \
                                study";
 
@@ -57,8 +54,9 @@ pub(super) const HINT: &str = "remove this setting, or pass --trust if you trust
 /// command line, or if the user trusts the whole study.
 pub fn is_own_word(overrides: &Overrides, node: &Node) -> bool {
     let is_open = overrides.files.as_ref().is_some_and(|files| files.open);
-    // Source 0 is the study. All other sources are the command line. In a recorded run, they are
-    // the record of the command line.
+    // Source 0 is the study. The other sources are arguments of the command line, and files of
+    // machines, whose names the rules check separately. In a recorded run, the arguments come from
+    // the record.
     let is_written_there = node.place.source != 0 && !overrides.recorded;
     overrides.granted.trust || is_open || is_written_there
 }
@@ -143,7 +141,6 @@ fn classes(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks the programs that inject, observe and heal faults of an attached cluster.
 fn programs(subject: &Subject<'_>, out: &mut Diagnostics) {
     let kinds = subject.node.find(COMMANDS).and_then(Node::entries);
     for kind in kinds.unwrap_or_default() {
@@ -191,7 +188,7 @@ fn secret(subject: &Subject<'_>, path: &str, out: &mut Diagnostics) {
 }
 
 /// Checks a file whose text cassay sends to other machines. The file must be in the folder of the
-/// study, or the command line must name it.
+/// study, unless the user is responsible for its name (see [`is_own_word`]).
 fn file(subject: &Subject<'_>, path: &str, node: &Node, out: &mut Diagnostics) {
     let Some(name) = node.text().filter(|_| !is_own_word(subject.overrides, node)) else {
         return;
@@ -218,8 +215,8 @@ fn file(subject: &Subject<'_>, path: &str, node: &Node, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that cassay may contact an address in `probes.import` without trust. Such an address
-/// belongs to this machine or to a contact point.
+/// Checks that cassay may contact an address in `probes.import`. Unless the user is responsible for
+/// the address (see [`is_own_word`]), it must belong to this machine or to a contact point.
 pub(super) fn may_be_asked(subject: &Subject<'_>, node: &Node, url: &str) -> Result<(), String> {
     if is_own_word(subject.overrides, node) {
         return Ok(());

@@ -1,4 +1,5 @@
-//! Rules for local nodes and their hosts. They check numbers, racks and limits.
+//! Rules for local nodes and their hosts. They check numbers, racks, limits, placement and garbage
+//! collectors.
 
 use super::machines;
 use super::rule_input::Subject;
@@ -39,7 +40,9 @@ fn startable(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that a study that uses a part of the machine states both a unit and a number of units.
+/// Checks the placement of nodes on the CPUs of the machine. Units and their number need each
+/// other, and other keys must not contradict the placement. The CPUs of the nodes must fit into the
+/// stated cores.
 fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
     const KEYS: [(&str, &str, &str); 2] = [
         ("units", "count", "add `count: 2`, or remove `units`"),
@@ -98,7 +101,6 @@ fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Maximum number of threads that a core can have.
 const THREADS_OF_CORE_MAX: u64 = 8;
 
 /// Returns the number of local nodes. `None` if it is unknown. Several keys can define this number.
@@ -256,7 +258,6 @@ fn limits_of_loopback(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Reports limits of a volume if the hosts have no volumes.
 fn disk(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "target.local.host.disk";
     if subject.wrote(path) && !subject.wrote("target.local.host.volume") {
@@ -266,7 +267,6 @@ fn disk(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Reports a host whose memory is too small for its nodes.
 fn memory(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "target.local.host.memory";
     let (Some(memory), Some(heap), Some(nodes)) = (
@@ -291,7 +291,6 @@ fn memory(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Reports a volume that is too small for the loaded data.
 fn volume(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "data.load.bytes_per_node";
     let (Some(volume), Some(bytes), Some(nodes)) = (

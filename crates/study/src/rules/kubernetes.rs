@@ -6,14 +6,13 @@ use super::rule_input::Subject;
 use target_spec::is_kubernetes_name;
 use yaml::Diagnostics;
 
-/// Path of the key for an attached cluster that Kubernetes describes.
 const ATTACHED: &str = "target.attach.kubernetes";
 
 /// Keys of the resources that can describe an attached cluster.
 const OWNERS: [&str; 3] = ["k8ssandra", "cass_operator", "service"];
 
-/// Checks an attached cluster. Exactly one resource must describe the cluster, and other keys must
-/// not repeat the facts in that resource.
+/// Checks an attached cluster in Kubernetes. The section requires trust, valid names and valid
+/// folders, and other keys must not repeat the facts that the section provides.
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Some(node) = subject.node.find(ATTACHED) else {
         return;

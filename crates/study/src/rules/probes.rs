@@ -37,7 +37,6 @@ fn check_null(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that cassay starts the nodes of a profile.
 fn check_profile(subject: &Subject<'_>, out: &mut Diagnostics) {
     const PROFILE: &str = "probes.profile";
     if !subject.wrote(PROFILE) || subject.has("target.local") || subject.target_replaced {

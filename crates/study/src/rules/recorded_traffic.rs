@@ -8,7 +8,8 @@ use yaml::Diagnostics;
 /// Path of the key for the speed of the replay relative to the recording.
 pub(super) const SPEED: &str = "workload.recorded.speed";
 
-/// Reports keys that contradict a recording, and a recording whose tables no step would create.
+/// Reports keys that contradict a recording, a recording whose tables no step would create, and
+/// files without a name.
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     if !subject.wrote("workload.recorded") {
         return;

@@ -1,17 +1,13 @@
-//! Rules for blocks that are added until the question is answered. They check the number of blocks,
-//! and that the question can be answered.
+//! Rules for the section `repeat`. They check the number of blocks, keys that exclude each other,
+//! and that added blocks can answer the question.
 
 use super::rule_input::Subject;
 use crate::checked_tree::Tree;
 use crate::screening;
 use ::yaml::{Diagnostics, Node};
 
-/// Checks the following conditions, in this order:
-///
-/// 1. The number of blocks is valid.
-/// 2. The question can be answered.
-/// 3. The study sets the primary comparison only once.
-/// 4. Faults have pairs.
+/// Checks the number of blocks, the primary comparison, and `without_faults`. If blocks are added
+/// until the question is answered, also checks that blocks can answer the question.
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.text("repeat.until") == Some("answered") {
         numbers(subject, out);
@@ -30,7 +26,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
 }
 
 /// Checks `without_faults`. The two trials of a pair must be in the same block, at a point that is
-/// known in advance.
+/// known in advance. A screening cannot have such pairs.
 fn without_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "repeat.without_faults";
     if subject.text("repeat.order") == Some("sequential") {
@@ -78,9 +74,8 @@ fn numbers(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that the study has a comparison that blocks can answer. The comparison must be at one
-/// point, or between the results of searches. It is made block by block, between variants that take
-/// turns.
+/// Checks that the study has a comparison that blocks can answer. The study must have several
+/// variants that take turns in each block. An endurance run only compares windows of one variant.
 fn answerable(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "repeat.until";
     let sides = subject.node.find("variants").and_then(Node::entries);

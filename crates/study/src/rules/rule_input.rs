@@ -51,7 +51,6 @@ impl Subject<'_> {
     }
 }
 
-/// Checks that a length is in whole seconds.
 pub(super) fn whole(subject: &Subject<'_>, path: &str, tree: &Tree, out: &mut Diagnostics) {
     let length_ns = tree.duration_ns();
     let Some(ns) = length_ns.filter(|ns| !ns.is_multiple_of(SECOND_NS)) else {

@@ -21,10 +21,8 @@ pub(super) struct YamlKeys<'s> {
     pub upgraded_to: Option<Release>,
 }
 
-/// Path of the settings that a fault changes.
 const OF_FAULTS: &str = "faults.yaml";
 
-/// Returns all mappings in a study that contain keys of `cassandra.yaml`.
 pub(super) fn written<'s>(subject: &Subject<'s>) -> Vec<YamlKeys<'s>> {
     const OF_NODES: &str = "target.local.yaml";
     let of_nodes = subject.node.find(OF_NODES).zip(subject.tree.find(OF_NODES));
@@ -73,7 +71,6 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
 }
 
 impl YamlKeys<'_> {
-    /// Returns the release of the nodes that get the keys, and its origin.
     fn release_of<'l>(&'l self, local: &'l LocalSpec) -> (&'l Release, &'l Origin) {
         (
             self.upgraded_to.as_ref().unwrap_or(&local.release),

@@ -12,7 +12,6 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use yaml::{Diagnostics, Node};
 
-/// The address of the schema, for the validator.
 const HERE: &str = "https://example.org/study.schema.json";
 
 struct Validator {
@@ -79,7 +78,6 @@ fn the_checked_in_schema_is_the_table() {
     expect_file!["../../../../docs/schema/study.schema.json"].assert_eq(&text);
 }
 
-/// Returns the files below a folder that have the extension `ending`.
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -177,14 +175,15 @@ fn the_schema_finds_the_mistakes_that_people_make() {
         ("heap: 1GiB", "heap: 1Gb"),
         ("heap: 1GiB", "heap: 1024"),
         ("operations: 10k", "operations: 10kk"),
-        // This case has a number in place of a mapping.
+        // These cases have a number in place of a mapping.
         ("window: {warmup: auto, measure: 1m30s}", "window: 60"),
         ("{operations: 10k}", "10k"),
-        // This case has a word that is not one of the choices.
+        // These cases have a word that is not one of the choices.
         ("order: interleaved", "order: random"),
         ("settle: auto", "settle: yes"),
         ("consistency: one", "consistency: MOST"),
-        // The first case has two keys that exclude each other. The second case has neither of them.
+        // These cases have several keys that exclude each other, or lack all of them, or misspell
+        // one.
         ("{sweep: {threads", "{fixed: {rate: 5}, sweep: {threads"),
         ("{use: standard1", "{file: w.yaml, use: standard1"),
         ("workload: {use: standard1", "workload: {timeout: 1s"),
@@ -204,7 +203,7 @@ fn the_schema_finds_the_mistakes_that_people_make() {
         ("blocks: 3", "blocks: 0"),
         ("blocks: 3", "blocks: -3"),
         ("nodes: 2", "nodes: 1000"),
-        // This case has a list in place of a single value.
+        // These cases have a list in place of a single value.
         ("measure: 1m30s", "measure: [10s, 20s]"),
         ("nodes: 2", "nodes: [1, 3]"),
         // This case has a name that cassay reserves for a link.

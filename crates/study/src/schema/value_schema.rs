@@ -10,7 +10,6 @@ use serde_json::{Map, Value, json};
 /// name.
 pub(super) const VARIANT: &str = "a-variant";
 
-/// Pattern of a name that [`check`] accepts.
 const NAME: &str = "^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$";
 
 /// Returns the form of the value in a row of the table, with the description in the row.
@@ -93,12 +92,10 @@ fn number<N: Into<Value>>(kind: &str, min: N, max: N, pattern: &str, typ: &Type)
     })
 }
 
-/// Returns the form of a quantity, which is a number with a unit.
 fn quantity(pattern: &str, typ: &Type) -> Value {
     json!({"type": "string", "pattern": pattern, "errorMessage": message(typ)})
 }
 
-/// Returns the message that an editor shows for an invalid value.
 fn message(typ: &Type) -> String {
     check::example(typ).unwrap_or_else(|| format!("it must be {}", check::words(typ)))
 }
@@ -142,9 +139,9 @@ fn section(path: &str) -> Value {
         "type": ["object", "null"],
         "properties": properties(path),
     });
-    // Editors do not recognize an unquoted key `null` as text. They find it among required keys,
-    // but not among optional keys. Exactly one key is required here, so this form of the check is
-    // equally strict.
+    // Editors do not recognize an unquoted key `null` as text. They find such a key among required
+    // keys, but not among optional keys. Exactly one key is required here, so this form of the
+    // check is equally strict.
     let has_null = format::children(path).any(|(key, _)| key == "null");
     if has_null {
         form["maxProperties"] = json!(1);
@@ -169,7 +166,6 @@ fn secret() -> Value {
     })
 }
 
-/// Returns the form of a mapping from names to values of the form `one`.
 fn mapping(one: &Value) -> Value {
     json!({
         "type": "object",

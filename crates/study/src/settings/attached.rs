@@ -8,9 +8,7 @@ use target_spec::{AttachedHost, ProcessControl, RemoteHost};
 /// Values of the keys for the machines of an attached cluster.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostsDraft {
-    /// Values of the keys for all machines.
     pub(crate) common: HostDraft,
-    /// Values of the keys for each machine.
     pub(crate) each: Vec<HostDraft>,
 }
 
@@ -32,7 +30,6 @@ pub(crate) struct HostDraft {
 }
 
 impl HostsDraft {
-    /// Adds a machine with this destination.
     pub(crate) fn push(&mut self, ssh: &str) {
         self.each.push(HostDraft {
             ssh: ssh.to_owned(),
@@ -62,7 +59,6 @@ impl HostDraft {
 }
 
 impl Draft {
-    /// Returns the machines of an attached cluster.
     pub(crate) fn attached_hosts(&self) -> Vec<AttachedHost> {
         let common = &self.attached.common;
         let path = |own: &Option<String>, all: &Option<String>| {

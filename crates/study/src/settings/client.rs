@@ -90,7 +90,6 @@ impl ClientPods {
         (self.millicpus as usize / 1000).max(1)
     }
 
-    /// Returns a client machine for each pod.
     pub(crate) fn machines(&self) -> Vec<ClientMachine> {
         let pod = ClientMachine {
             is_pod: true,

@@ -113,7 +113,6 @@ pub struct Draft {
     pub(crate) key: String,
 }
 
-/// Kind of target that the study requests.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum TargetKind {
     #[default]
@@ -131,7 +130,6 @@ pub(crate) struct Series {
     pub(crate) period_ns: Option<u64>,
 }
 
-/// A range of points in a procedure.
 #[derive(Clone, Debug)]
 pub(crate) struct Range {
     point: fn(u64) -> Point,
@@ -174,7 +172,6 @@ impl Range {
 }
 
 impl Draft {
-    /// Returns the settings of the repetitions and of the primary comparison.
     pub(crate) fn repetition(&self) -> (Repeat, Primary) {
         let (mut repeat, mut primary) = (self.repeat, self.primary);
         if self.answered {
@@ -228,7 +225,7 @@ impl Draft {
     }
 
     /// Returns the price per hour of all machines in use. `None` if the price of a machine is
-    /// unknown.
+    /// unknown, or if all machines are free.
     fn price_of_machines(&self) -> Option<Price> {
         let used = self.machine_prices.iter().take(self.hosts_count);
         let per_hour = used.copied().sum::<Option<f64>>()?;
@@ -274,7 +271,6 @@ impl Draft {
         import.commands.push(command.to_owned());
     }
 
-    /// Returns the settings of the existing table that is used unchanged.
     pub(crate) fn own_table(&mut self) -> &mut OwnTable {
         self.workload.table.get_or_insert_default()
     }
@@ -296,7 +292,6 @@ impl Draft {
         self.workload.tunings.push((kind.to_owned(), tuning));
     }
 
-    /// Returns the settings that the draft describes.
     pub(crate) fn settings(&self) -> Settings {
         Settings {
             target: self.target(),
@@ -414,13 +409,11 @@ impl Draft {
         points
     }
 
-    /// Returns the procedure of `procedure.sweep`.
     pub(crate) fn sweep(&self) -> Procedure {
         let (points, until) = (self.points(), self.until);
         Sweep { points, until }.into()
     }
 
-    /// Returns the procedure of `procedure.band`.
     pub(crate) fn band(&self) -> Procedure {
         let Some(range) = &self.range else {
             return Procedure::default();
@@ -437,12 +430,10 @@ impl Draft {
         })
     }
 
-    /// Returns the procedure of `procedure.peak`.
     pub(crate) fn peak(&self) -> Procedure {
         self.search(Search::peak)
     }
 
-    /// Returns the procedure of `procedure.latency_target`.
     pub(crate) fn latency_target(&self) -> Procedure {
         self.search(Search::latency_target)
     }
@@ -459,7 +450,6 @@ impl Draft {
         })
     }
 
-    /// Returns the procedure of `procedure.endurance`.
     pub(crate) fn endurance(&self) -> Procedure {
         let point = self.points.first();
         point.map_or_else(Procedure::default, |point| {
@@ -472,7 +462,6 @@ impl Draft {
         })
     }
 
-    /// Returns the procedure of `procedure.fixed`.
     pub(crate) fn fixed(&self) -> Procedure {
         let point = self.points.first();
         point.map_or_else(Procedure::default, |point| FixedPoint(*point).into())

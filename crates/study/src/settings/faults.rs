@@ -110,7 +110,6 @@ impl FaultTargets {
         Some(HostIndex(node.0 % hosts))
     }
 
-    /// Returns the indexes of all hosts.
     fn all_hosts(self) -> impl Iterator<Item = HostIndex> {
         (0..self.hosts.unwrap_or(0)).map(HostIndex)
     }
@@ -153,8 +152,8 @@ impl FaultDraft {
                     Length::Stated | Length::Task | Length::Staged => stated,
                     Length::Moment => {
                         let left_ns = window_ns.saturating_sub(at_ns);
-                        // If the item states no length, a fault ends before the next fault of the
-                        // item starts.
+                        // A fault of such a kind has no stated length. It ends when the next fault
+                        // of the item starts, or earlier.
                         let most_ns = every_ns.unwrap_or(u64::MAX).min(kind.at_most_ns());
                         left_ns.min(most_ns)
                     }
@@ -231,8 +230,8 @@ impl FaultDraft {
 }
 
 impl PlannedHit {
-    /// Returns the node that the plan names, directly or by its host. `None` if the plan names no
-    /// node.
+    /// Returns the node that the plan names as the target, or as a node of the target host. `None`
+    /// if the plan names no node.
     fn node(&self) -> Option<NodeIndex> {
         match self {
             PlannedHit::Known(Hit::Node(node)) | PlannedHit::HostOf(node) => Some(*node),
@@ -364,8 +363,9 @@ impl Draft {
         &mut self.commands[last]
     }
 
-    /// Returns the kind of fault with a name. `None` if the name is neither that of a built-in kind
-    /// nor of a kind that an attached target defines.
+    /// Returns the kind of fault with a name. On an attached cluster, these are the kinds that the
+    /// target defines, and the built-in kinds that are possible on the nodes. `None` if no such
+    /// kind has the name.
     pub(crate) fn kind_of(&self, name: &str) -> Option<target_spec::fault::FaultKind> {
         match self.kind {
             TargetKind::Attach => {
@@ -393,7 +393,8 @@ impl Draft {
         })
     }
 
-    /// Returns the names of the kinds of faults that an attached cluster defines.
+    /// Returns the names of the kinds of faults that an attached cluster defines, and of the
+    /// built-in kinds that are possible on the cluster.
     pub(crate) fn attached_kinds(&self) -> Vec<&str> {
         let own = self.commands.iter().map(|one| one.name.as_str());
         let built_in = target_spec::fault::FaultName::ALL.map(target_spec::fault::FaultName::name);

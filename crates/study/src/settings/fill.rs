@@ -6,7 +6,6 @@ use crate::checked_tree::Tree;
 use crate::format::{self, Type};
 
 impl Draft {
-    /// Returns the draft of a checked tree.
     pub(crate) fn from_tree(tree: &Tree) -> Draft {
         let mut draft = Draft::default();
         draft.section(tree, "");

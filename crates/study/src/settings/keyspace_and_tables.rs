@@ -95,7 +95,6 @@ impl Keyspace {
     }
 }
 
-/// Quotes a text for CQL.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

@@ -3,7 +3,6 @@
 use super::{Client, ClientPods, Draft};
 use target_spec::{KubernetesCluster, KubernetesOwner, NodePods, PodAgents};
 
-/// Values of the keys for a cluster in Kubernetes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KubernetesDraft {
     pub(crate) context: Option<String>,

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use target_spec::Origin;
 
-/// A build of Cassandra that nodes use instead of a release.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OwnCassandra {
     pub home: Option<PathBuf>,

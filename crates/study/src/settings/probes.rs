@@ -81,9 +81,9 @@ measure::word_enum! {
     }
 }
 
-/// Number of blocks of extra trials, unless the study has more and wants a profile of each trial.
-/// With four blocks, cassay did not name a method that burned 50 µs of 1 ms on a node with 1,700
-/// operations per second, because a few samples per block scatter too much.
+/// Number of blocks of extra trials, unless the study has more blocks and requests a profile of
+/// each trial. Few samples per block scatter too much. With four blocks, cassay did not find a
+/// method that used 50 µs of 1 ms on a node with 1,700 operations per second.
 const PROFILE_BLOCKS: usize = 6;
 
 impl Profile {
@@ -130,7 +130,6 @@ impl ProfileEvent {
 pub const PERIOD_NS: u64 = SECOND_NS;
 
 impl Default for Probes {
-    /// Returns all probes with a period of one second.
     fn default() -> Probes {
         Probes {
             hosts_ns: Some(PERIOD_NS),

@@ -88,7 +88,6 @@ impl Require {
         latency.iter().chain(&others).any(Option::is_some)
     }
 
-    /// Adds a point at which the requirements apply.
     pub(crate) fn at_value(&mut self, value: u64) {
         match &mut self.at {
             Where::Values(values) => values.push(value),

@@ -14,7 +14,6 @@ pub(crate) fn secret_kind(key: &str) -> Option<fn(&str) -> SecretSource> {
     }
 }
 
-/// Returns the source of the secret that a checked tree describes.
 pub(crate) fn secret_of(tree: &Tree) -> Option<SecretSource> {
     let (key, text) = tree.entries().first()?;
     Some(secret_kind(key)?(text.text()?))

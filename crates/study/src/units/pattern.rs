@@ -14,17 +14,14 @@ pub(crate) const NUMBER: &str =
 pub(crate) const SHARE: &str =
     r"^\s*([0-9][0-9._]*\s*[GMkK]?|\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)\s*%?\s*$";
 
-/// Returns the pattern of a length of time, such as `10s` or `1m30s`.
 pub(crate) fn duration() -> String {
     format!(r"^\s*([0-9][0-9._]*\s*({})\s*)+$", units(DURATION_UNITS))
 }
 
-/// Returns the pattern of a size, such as `1GiB`.
 pub(crate) fn bytes() -> String {
     format!(r"^\s*[0-9][0-9._]*\s*({})\s*$", units(BYTE_UNITS))
 }
 
-/// Returns the pattern of a bit rate, such as `1Gbit` or `100Mbit/s`.
 pub(crate) fn bit_rate() -> String {
     format!(r"^\s*[0-9][0-9._]*\s*({})(/s)?\s*$", units(BIT_RATE_UNITS))
 }

@@ -19,10 +19,8 @@ pub const POD_RETURN_LIMIT: Duration = Duration::from_secs(600);
 /// for 25 s, starts on a busy machine, and may need a second start.
 pub const RING_JOIN_LIMIT: Duration = Duration::from_secs(300);
 
-/// Options that an upgrade requires.
 const UPGRADE_MUST: &[FaultOption] = &[FaultOption::To];
 
-/// Options that an upgrade accepts.
 const UPGRADE_TAKES: &[FaultOption] = &[
     FaultOption::To,
     FaultOption::Drain,

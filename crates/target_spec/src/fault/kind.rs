@@ -101,19 +101,16 @@ impl FaultKind {
         self
     }
 
-    /// Returns the kind with this rule for its duration.
     pub(crate) const fn lasting(mut self, length: Length) -> FaultKind {
         self.length = length;
         self
     }
 
-    /// Returns the kind, marked as a kind of fault that ends processes.
     pub(crate) const fn taking_away(mut self) -> FaultKind {
         self.takes_away = true;
         self
     }
 
-    /// Returns the kind, with `what` as the data that nodes may lose.
     pub(crate) const fn losing(mut self, what: DataLoss) -> FaultKind {
         self.loses = what;
         self
@@ -242,7 +239,6 @@ impl FaultKind {
 }
 
 impl From<&Commands> for FaultKind {
-    /// Creates the kind of fault that these programs define.
     fn from(commands: &Commands) -> FaultKind {
         FaultKind {
             name: Cow::Owned(commands.name.clone()),

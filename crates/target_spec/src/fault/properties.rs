@@ -45,7 +45,7 @@ pub enum Length {
     /// The fault lasts until its task is done, but at most for the time that the study states.
     Task,
     /// The study states the duration. The injection takes some time, and the duration counts from
-    /// its end.
+    /// the end of the injection.
     Staged,
 }
 

@@ -7,9 +7,10 @@
 //! `05/15/2018 02:13:06`. All cells are quoted. If the tool was killed, the last line is
 //! incomplete, which is not an error.
 //!
-//! Windows, and spreadsheets that saved such a file, may write it in the language of the user: `;`
-//! or a tab between cells, a decimal comma, and dates such as `15.05.2018` or `15/05/2018`. The
-//! format has no thousands separators, so a comma within a number is always a decimal comma.
+//! Windows, and spreadsheets that saved such a file, may write the file in the language of the
+//! user. Cells are then separated by `;` or a tab, numbers have a decimal comma, and dates are like
+//! `15.05.2018` or `15/05/2018`. The format has no thousands separators, so a comma within a number
+//! is always a decimal comma.
 
 use super::{Filter, Point, Room, Series, SeriesFile, first_names, hole_note, with_hint};
 use anyhow::{Context, Result, bail, ensure};
@@ -26,8 +27,8 @@ const LINE_BYTES_MAX: usize = 16 << 20;
 /// other.
 const BEGINS: &str = "(PDH-CSV";
 
-/// Default columns. They contain the CPU time that the machine was promised and received, its
-/// memory, its adapters and its network. They omit the many groups of the hypervisor itself.
+/// Default columns: the CPU time that the VMs used or waited for, the memory, the disk adapters and
+/// the network. With these columns, the import omits the many groups of the hypervisor itself.
 const USUAL: [&str; 19] = [
     r"\physical cpu(_total)\% util time",
     r"\physical cpu(_total)\% processor time",
@@ -67,7 +68,6 @@ const OF_VMS: &str = "Virtual Disk";
 /// Object for all worlds of a group. Only the worlds of virtual CPUs show that the group is a VM.
 const WORLDS: &str = "Vcpu";
 
-/// Format of the times in a file.
 #[derive(Clone, Copy, Default)]
 struct TimeForm {
     /// Minutes by which UTC is ahead of the times in the file.
@@ -76,7 +76,6 @@ struct TimeForm {
     has_day_first: bool,
 }
 
-/// A column of the file that the import reads.
 struct Column {
     index: usize,
     series: Series,
@@ -87,8 +86,8 @@ struct Column {
 /// order. If `columns` is empty, reads the default columns.
 ///
 /// # Errors
-/// The file cannot be read, is not of this format, has a line that differs from the others, or no
-/// column matches.
+/// The file cannot be read, is not of this format, or has a line that differs from the others. It
+/// is also an error if no column matches.
 pub fn read_esxtop(path: &Path, columns: &[String]) -> Result<SeriesFile> {
     let file = foreign::open(FileKind::Series, path)
         .with_context(|| format!("read {}", path.display()))?;
@@ -110,7 +109,6 @@ fn read(file: impl Source, wanted: &[String]) -> Result<SeriesFile> {
     table.imported()
 }
 
-/// The part of a file that the import has read so far.
 #[derive(Default)]
 struct Table {
     /// Cells of the first line.
@@ -119,15 +117,16 @@ struct Table {
     form: TimeForm,
     columns: Vec<Column>,
     room: Room,
-    /// Number of the line and number of cells of an incomplete line. It must be the last line of a
+    /// Line number and number of cells of an incomplete line, which must be the last line of a
     /// recording.
     half: Option<(u64, usize)>,
     notes: Vec<String>,
 }
 
 impl Table {
-    /// Adds the rows of a line. Each row is one line, so a missing quote cannot join two rows. Old
-    /// Macs end a row by a carriage return, and then a line contains all rows.
+    /// Adds the rows of a line. Each line is parsed separately, so a missing quote cannot join the
+    /// rows of two lines. Old Macs end a row by a carriage return, so that one line contains all
+    /// rows.
     fn line(&mut self, line: &Line<'_>, wanted: &[String]) -> Result<()> {
         if self.names.is_empty() {
             self.separator = separator(line.bytes);
@@ -164,7 +163,6 @@ impl Table {
         Ok(())
     }
 
-    /// Begins a recording, whose first line names its columns.
     fn begin(&mut self, names: &csv::ByteRecord, wanted: &[String]) -> Result<()> {
         self.names = names.clone();
         let names: Vec<String> =
@@ -231,7 +229,6 @@ fn number(text: &str) -> Result<f64, std::num::ParseFloatError> {
     }
 }
 
-/// Adds the cells of one line to their columns.
 fn take(
     row: &csv::ByteRecord,
     form: TimeForm,
@@ -319,7 +316,7 @@ fn choose<'n>(names: &'n [String], wanted: &[String]) -> Result<(Vec<Column>, BT
             continue;
         };
         if usual && parts.is_system_group() && !vms.contains(parts.name()) {
-            // The names of the other groups are the hypervisor's own.
+            // The other system groups need no note, because their fixed names do not belong to VMs.
             if parts.has_world_number() {
                 left_out.insert(parts.name());
             }
@@ -430,7 +427,7 @@ impl<'a> Parts<'a> {
 /// Returns the unit that the name of a counter contains, or `count` if it contains none.
 fn unit(counter: &str) -> &'static str {
     let per_second = counter.ends_with("/sec");
-    // In some languages, the sign follows the name, as in `Prozessorzeit (%)`.
+    // In some languages, the percent sign follows the name, as in `Prozessorzeit (%)`.
     if counter.starts_with('%') || counter.ends_with("(%)") {
         "%"
     } else if counter.contains("MilliSec") {

@@ -5,15 +5,12 @@ use foreign::FileKind;
 use std::io::Read;
 use std::path::Path;
 
-/// Number of bytes that the guess examines.
 const HEAD_BYTES: u64 = 4096;
 
-/// Sentence about the formats that cassay reads.
 const READ: &str = "cassay reads `esxtop -b`, and Prometheus's text format with times \
                     (`name{label=\"x\"} value milliseconds`) or a folder of scrapes \
                     (`curl -s HOST:9100/metrics > 1.prom`)";
 
-/// Sentence that explains how to record the values of a machine in the next run.
 const MACHINE: &str = "cassay records CPU, memory, disks and network of the nodes' machines itself \
                        (`probes.hosts`). For other values, write scrapes of node_exporter during a \
                        run: `mkdir scrapes; while sleep 1; do curl -s HOST:9100/metrics > \
@@ -51,7 +48,6 @@ const GRAPHITE: &str = "this command creates a file that cassay can import: `jq 
      (.target | gsub(\"[^A-Za-z0-9_]\"; \"_\")) as $n | .datapoints[] | select(.[0] != null) | \
      \"graphite_\\($n) \\(.[0]) \\(.[1] * 1000)\"' FILE > samples.prom`";
 
-/// One file format, as a row of [`FORMATS`].
 struct Format {
     is: fn(&Head<'_>) -> bool,
     called: &'static str,
@@ -240,7 +236,6 @@ const FORMATS: &[Format] = &[
     },
 ];
 
-/// Returns a hint for an error, or `None` if the format of the file is unknown.
 pub(super) fn hint(path: &Path) -> Option<String> {
     let mut bytes = Vec::new();
     let opened = foreign::open(FileKind::Series, path).ok()?;
@@ -254,7 +249,6 @@ pub(super) fn hint(path: &Path) -> Option<String> {
     Some(format!("the file looks like {}{way}. {READ}", found.called))
 }
 
-/// Determines the format of a file from its first bytes.
 fn like(bytes: &[u8]) -> Option<&'static Format> {
     let all = String::from_utf8_lossy(bytes);
     let text = all.trim_start_matches('\u{feff}').trim_start();
@@ -271,8 +265,8 @@ fn like(bytes: &[u8]) -> Option<&'static Format> {
 mod tests {
     use super::*;
 
-    /// Examples. Each row contains the text at the beginning of a file, and a part of the name of
-    /// the expected format.
+    /// Each row contains the text at the beginning of a file, and a part of the name of the
+    /// expected format.
     const TEXTS: &[(&str, &str)] = &[
         ("cpu,host=a usage=3.2 1700000000000000000\n", "InfluxDB"),
         (

@@ -25,7 +25,6 @@ const LINE_BYTES_MAX: usize = 1 << 20;
 /// length.
 pub(super) const SCRAPE_BYTES_MAX: u64 = 16 << 20;
 
-/// The samples of one text, and the kinds of their metrics.
 #[derive(Debug, Default)]
 pub(super) struct Exposition {
     kinds: HashMap<String, MetricKind>,
@@ -71,8 +70,8 @@ pub fn read_prometheus(path: &Path, metrics: &[String]) -> Result<SeriesFile> {
     Ok(SeriesFile { series, notes })
 }
 
-/// Calls a function for each whole line of a text except blank lines. The line is trimmed. An error
-/// contains the line number. Returns notes about the parts of the text that were left out.
+/// Calls a function for each complete line that is not blank, without its surrounding spaces. An
+/// error contains the line number. Returns notes about the parts of the text that were left out.
 fn for_each_line(
     input: impl Source,
     mut take: impl FnMut(u64, &str) -> Result<()>,
@@ -138,7 +137,7 @@ impl SeriesInProgress {
         }
     }
 
-    /// Adds the samples of one text. `age` is the time to use for samples without a time.
+    /// Adds the samples of one text. Samples without a time get the time `age`, in ns since 1970.
     fn add(&mut self, exposition: Exposition, age: Option<u64>, filter: &Filter) -> Result<()> {
         for sample in &exposition.samples {
             self.add_sample(&exposition, sample, age, filter)
@@ -188,8 +187,9 @@ impl SeriesInProgress {
         Ok(notes)
     }
 
-    /// Adds the selected samples of a file, line by line. Reads the file twice, because the kind of
-    /// a metric may come after the metric. Returns notes about the parts that were left out.
+    /// Adds the selected samples of a file, line by line. Reads the file twice, because the
+    /// declaration of a metric's kind may follow its samples. Returns notes about the parts that
+    /// were left out.
     fn add_file(&mut self, path: &Path, filter: &Filter) -> Result<Vec<String>> {
         let open = || foreign::open(FileKind::Samples, path);
         let mut known = Exposition::default();
@@ -273,7 +273,6 @@ fn rates(points: &[Point]) -> Vec<Point> {
     points.windows(2).filter_map(rate).collect()
 }
 
-/// A sample with the name, place and unit of its series.
 pub(super) struct LabelledSample {
     pub name: String,
     pub place: String,
@@ -286,7 +285,7 @@ impl Exposition {
     /// Parses a text.
     ///
     /// # Errors
-    /// A line is malformed.
+    /// A line is malformed. The message contains the number of the line.
     pub fn parse(text: &str) -> Result<Exposition> {
         let mut found = Exposition::default();
         for (line, number) in text.lines().zip(1..) {
@@ -298,7 +297,6 @@ impl Exposition {
         Ok(found)
     }
 
-    /// Adds a line, which is a comment or a sample.
     fn line(&mut self, number: u64, line: &str) -> Result<()> {
         match line.strip_prefix('#') {
             Some(comment) => self.comment(comment),

@@ -36,7 +36,7 @@ impl Scrape {
     /// [`super::read_prometheus`].
     ///
     /// # Errors
-    /// The address is not a plain HTTP address.
+    /// The address does not begin with `http://`, has no host, or contains a password.
     pub fn new(url: &str, metrics: &[String]) -> Result<Scrape> {
         let shown = yaml::without_secrets(url);
         let rest = url.strip_prefix("http://").with_context(|| {

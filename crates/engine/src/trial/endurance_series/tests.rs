@@ -17,7 +17,6 @@ fn reading(at_s: u64, name: &str, value: f64) -> Reading {
     }
 }
 
-/// Returns an interval with `ok` operations that took `ms` milliseconds each.
 fn interval(index: u64, ok: u64, ms: u64) -> Interval {
     let mut kind = KindInterval::default();
     kind.succeed(false, ms * 1_000_000, ms * 1_000_000, ok);
@@ -64,8 +63,8 @@ impl Window {
 fn a_planted_course_is_found_with_what_it_coincides_with() {
     let mut window = Window::begun();
     for index in 0..600 {
-        // From 400 s on, when node1 paused, throughput is a tenth lower and latency is twice as
-        // high.
+        // From 400 s on, throughput is a tenth lower and latency is twice as high. node1 pauses at
+        // 402 s.
         let (ok, ms) = if index < 400 { (1000, 4) } else { (900, 8) };
         window.second(index, ok + index % 3, ms);
         window.watched.push(&reading(index, HEAP, 1e8 + (index % 10) as f64 * 1e6));

@@ -88,7 +88,7 @@ fn every_row_that_was_read_is_in_one_count() {
     assert_eq!(record.missed(), 1 + 3 + 5 + 8);
 }
 
-/// The test tries every combination of good and bad rows, for every promise of durability.
+/// Returns every combination of good and bad rows, with every promise of durability.
 fn cases() -> Vec<(CheckCounts, Option<LostWritesByAckTime>, Promise)> {
     let why = || "so it is".to_owned();
     let mut cases = Vec::new();

@@ -4,7 +4,6 @@ use super::row::{SECTION, optional, required};
 use crate::format::field::{Field, Type};
 use target_spec::ProcessControl;
 
-/// Rows for the addresses of the nodes.
 pub(super) const ADDRESSES: &[Field] = &[
     optional(
         "target.attach.secure_connect_bundle",

@@ -58,7 +58,6 @@ pub(super) const FIELDS: &[Field] = &[
     ),
 ];
 
-/// Parses a major version of Java, or the home folder of a Java installation.
 fn java(text: &str) -> JavaChoice {
     match text.parse() {
         Ok(major) => JavaChoice::Major(major),

@@ -8,7 +8,6 @@ use target_spec::fault::Rollback;
 
 const MS: u64 = S / 1000;
 
-/// Roles of nodes that a fault can target.
 const ROLES: Type = choice!(|d| d.fault().on;
     "any" => FaultWhere::Any,
     "seed" => FaultWhere::Seed,
@@ -21,7 +20,6 @@ fn index<I: From<usize>>(number: u64) -> I {
     I::from((number as usize).saturating_sub(1))
 }
 
-/// The rows for faults in a study.
 pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults",

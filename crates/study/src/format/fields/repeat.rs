@@ -75,7 +75,6 @@ pub(super) const FIELDS: &[Field] = &[
          without faults. cassay uses an existing variant that differs only in its faults, or adds \
          such a variant.",
     ),
-    // Rows for the primary comparison.
     with(
         "primary",
         SECTION,

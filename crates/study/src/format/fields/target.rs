@@ -14,7 +14,6 @@ pub(super) const FIELDS: &[Field] = &[
         SECTION,
         "System under test: exactly one of `local`, `attach` and `null`.",
     ),
-    // Rows for a local target.
     optional(
         "target.local",
         Type::Section(|d| d.kind = TargetKind::Local),
@@ -209,7 +208,6 @@ pub(super) const FIELDS: &[Field] = &[
          The load logs in as an ordinary user (`cassay_load`), so that guardrails apply. The port \
          between nodes remains open to all users of this machine.",
     ),
-    // Rows for an attached target.
     optional(
         "target.attach",
         Type::Section(|d| d.kind = TargetKind::Attach),
@@ -390,7 +388,6 @@ pub(super) const FIELDS: &[Field] = &[
         "Data that the fault may destroy: `nothing`, `memory` (data in the memory of the node's \
          process), or `unsynced` (data that the node has not synced to disk).",
     ),
-    // Rows for the null target.
     optional(
         "target.null",
         Type::Section(|d| d.kind = TargetKind::Null),

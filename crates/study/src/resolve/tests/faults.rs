@@ -66,7 +66,6 @@ fn variants_may_differ_by_what_is_broken() {
     assert_eq!(counts.collect::<Vec<_>>(), [0, 1]);
 }
 
-/// This study uses all settings that a study may state for a fault.
 #[test]
 fn repetitions_and_random_choices_of_faults_follow_the_seed() {
     let text = broken(
@@ -394,7 +393,7 @@ fn only_nodes_of_our_own_are_broken() {
         let expected = "s.yaml:8:3: `faults` need nodes to break, but this target has none";
         assert!(said.contains(expected), "{said}");
     }
-    // On the null target, cassay reads the study without its nodes, and adds a note about this.
+    // On the null target, cassay omits the faults of the study, and adds a note about this.
     let overrides = Overrides {
         target: Some("null".to_owned()),
         ..Overrides::default()

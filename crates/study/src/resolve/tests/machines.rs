@@ -12,7 +12,7 @@ machines:
 clients: [here, {ssh: c1, workers: 4}]
 ";
 
-/// Returns overrides in which the command line names a file of machines.
+/// Returns overrides with the setting `set`, and with the text of the file `lab.yaml`.
 fn with(set: &str) -> Overrides {
     let mut overrides = Overrides::default();
     overrides.set.push(set.to_owned());
@@ -44,8 +44,8 @@ fn a_file_names_the_machines_of_hosts_and_a_study_their_number() {
     assert!(local.machines()[1].sudo && !local.machines()[0].sudo);
     // If the study does not state a price, cassay uses the price of the machines in use.
     assert_eq!(two.price.map(|price| price.per_hour), Some(1.25));
-    // If the study does not state a number of hosts, all machines are used. If it does not name
-    // clients, the clients in the file are used.
+    // If the study does not state a number of hosts, all machines are used. If the study does not
+    // name clients, the clients in the file are used.
     let all = settings("{local: {}}");
     assert_eq!(all.target.local().unwrap().nodes, 3);
     assert_eq!(

@@ -5,7 +5,8 @@ use crate::settings::{GrantedPermissions, Registry};
 use std::path::Path;
 use target_spec::{JavaChoice, LocalSpec, Origin};
 
-/// Resolves a study with these local nodes. The study is in `folder`, and may be trusted.
+/// Resolves a study with these local nodes. The study is in `folder`. `trust` is true if the user
+/// trusts the study.
 fn read_in(folder: &Path, local: &str, trust: bool) -> Result<Study, Diagnostics> {
     let text = format!(
         "study: s\nquestion: q\ntarget: {{local: {{{local}}}}}\nworkload: {{use: standard1}}\n\

@@ -121,7 +121,6 @@ fn without_a_pair_at_the_same_point_of_one_block_it_is_refused() {
     }
 }
 
-/// If the target cannot have faults, cassay does not add variants.
 #[test]
 fn the_null_target_has_no_faults_and_needs_none_without_them() {
     let overrides = Overrides {

@@ -20,7 +20,6 @@ fn imported(text: &str, wanted: &[&str]) -> Result<Vec<Series>> {
 
 const ONE: &str = "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\h\\Group Cpu(1:db1)\\% Used\"\n";
 
-/// Returns a row of a file with one column.
 fn row(second: u32, value: &str) -> String {
     format!("\"05/15/2018 02:13:{second:02}\",\"{value}\"\n")
 }

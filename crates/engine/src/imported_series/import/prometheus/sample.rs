@@ -4,7 +4,6 @@
 use crate::imported_series::import::unix_ns;
 use anyhow::{Context, Result, bail, ensure};
 
-/// Kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MetricKind {
     Gauge,
@@ -31,7 +30,6 @@ impl MetricKind {
     }
 }
 
-/// One sample: the content of a line that is not a comment.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sample {
     pub line: u64,
@@ -46,7 +44,7 @@ impl Sample {
     /// Parses line `number` of a text.
     ///
     /// # Errors
-    /// The line is malformed.
+    /// A part of the line is missing, invalid or superfluous.
     pub fn parse(line: &str, number: u64) -> Result<Sample> {
         let name_end = line.find(|c: char| c == '{' || c.is_ascii_whitespace());
         let (name, rest) = line.split_at(name_end.context("expected a value after the name")?);
@@ -100,8 +98,8 @@ impl Sample {
     }
 }
 
-/// Returns true if the text is a valid name of a metric. The name may follow the rules of this
-/// version, or those of version 3, which allow any text in quotes.
+/// Returns true if the text can be the name of a metric. Also accepts characters that only version
+/// 3 of the format allows, except quotes.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && !name.contains('"')
 }
