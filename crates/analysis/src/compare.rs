@@ -1,9 +1,8 @@
 //! Compares two variants.
 //!
-//! A run is one unit: a million operations of one run are one observation of that variant on that
-//! day. So a comparison uses one number per block and variant. It uses logarithms, because ratios
-//! carry over to other machines. The result is the ratio of geometric means with a 95 % interval by
-//! Student's t.
+//! A comparison uses one number per block and variant, however many operations the block contains.
+//! It uses logarithms, because ratios also hold on other machines. The result is the ratio of
+//! geometric means with a 95 % interval by Student's t.
 //!
 //! With one block per variant, the comparison has a ratio but no interval. The variation *between*
 //! runs was not observed, and the much smaller variation within a run must not replace it. The
@@ -26,8 +25,7 @@ use crate::robust::{self, Robust};
 use crate::sequential::Looks;
 use measure::Known;
 
-/// Properties of a compared metric: its better direction, and the margin within which two values
-/// count as equal.
+/// Properties of a compared metric on which a finding depends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Metric {
     /// True if higher values are better.
@@ -139,7 +137,8 @@ pub struct Comparison {
     pub ratio: f64,
     /// Direction in which the ratio is only a bound. `None` if the exact ratio is known.
     pub bound: Option<Bound>,
-    /// Number of blocks for pairs; otherwise the number of runs of the smaller side.
+    /// Number of pairs. For runs that are not paired: the number of usable blocks of the variant
+    /// that has fewer of them.
     pub blocks: usize,
     /// Standard deviation between runs, as a share, by which the interval is widened. `None` for
     /// pairs.
@@ -178,7 +177,8 @@ impl Bound {
     }
 
     /// Returns the direction in which a ratio is open, or `None` if the exact ratio is known. Each
-    /// argument is true if that variant has lower bounds.
+    /// argument is true if that variant has lower bounds. Returns an error if both variants have
+    /// lower bounds.
     fn for_sides(baseline: bool, contender: bool) -> Result<Option<Bound>, NotCompared> {
         match (baseline, contender) {
             (false, false) => Ok(None),
@@ -327,9 +327,9 @@ impl Comparison {
         self
     }
 
-    /// Returns the 95 % confidence interval of the ratio over all looks, without adjustment for
-    /// other comparisons. Returns `None` with one block per variant, for a bound, before the first
-    /// look, and if an end of the interval is not finite.
+    /// Returns the confidence interval of the ratio. Its error probability of 5 % applies to all
+    /// looks, and to all comparisons that share the level. Returns `None` with one block per
+    /// variant, for a bound, before the first look, and if an end of the interval is not finite.
     pub fn ci95(&self) -> Option<[f64; 2]> {
         self.bound.is_none().then(|| self.reach()).flatten()
     }
@@ -427,8 +427,8 @@ impl Comparison {
     ///   half, or so close to 1 that the second half is within the margin.
     ///
     /// Returns `None` with one block, and if the result is above [`BLOCKS_TO_SETTLE_MAX`]. Also
-    /// returns `None` if the runs did not alternate or the ratio is a bound, because further blocks
-    /// of this kind would not help.
+    /// returns `None` if the runs are not paired or the ratio is a bound, because further blocks of
+    /// this kind would not help.
     pub fn blocks_to_settle(&self, level: f64) -> Option<usize> {
         let helps = self.between_runs.is_none() && self.bound.is_none();
         let error = self.error.filter(|_| helps)?;

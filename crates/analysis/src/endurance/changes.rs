@@ -8,7 +8,7 @@
 //!
 //! Consecutive blocks are correlated. If they counted as independent, nine in ten series without a
 //! change would appear to have one (60 values with a correlation of 0.6). So σ is the deviation of
-//! sums of blocks, for an AR(1) series.
+//! independent values whose mean is as uncertain as the mean of the AR(1) series of blocks.
 
 use crate::autocorrelation;
 use crate::trend::{line, spaced};
@@ -118,8 +118,8 @@ fn pelt(cost: &Cost, count: usize, penalty: f64) -> Vec<usize> {
     if count < 2 * SEGMENT_MIN {
         return Vec::new();
     }
-    // Contains, for each index, the least cost of the blocks before the index, and the start of the
-    // last segment of these blocks.
+    // For each index: the least cost of the blocks before the index, and the start of the last
+    // segment of these blocks.
     let mut best = vec![(f64::INFINITY, 0); count + 1];
     best[0] = (-penalty, 0);
     let mut candidates = vec![0];
@@ -149,7 +149,7 @@ fn pelt(cost: &Cost, count: usize, penalty: f64) -> Vec<usize> {
     at
 }
 
-/// Computes the squares around the mean of any segment, from running sums.
+/// Running sums, from which the sum of squares around the mean of any segment follows.
 struct Cost {
     /// Sums of the values before each index, and sums of the squared values. The mean is subtracted
     /// first, so that large values lose no digits.

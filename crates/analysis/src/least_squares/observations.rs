@@ -14,7 +14,7 @@ pub struct Trial {
     pub place: usize,
     /// Index of the block of the trial. Trials of a block share a level.
     pub block: usize,
-    /// Logarithm of the throughput, in op/s.
+    /// Logarithm of the throughput in op/s.
     pub ln_ops: f64,
     /// Weight of the trial.
     pub weight: f64,
