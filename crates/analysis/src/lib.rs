@@ -18,9 +18,8 @@
 //! - Load: [`procedure`] for the next point, [`sweep`] for the knee, [`curves`] and
 //!   [`mod@scale_up`] for curves, which [`least_squares`] fits.
 //! - Judgements: [`rules`] on the validity of a trial, [`requirements`] on requirements, and
-//!   [`capacity`] on the number of nodes that a demand needs. [`mod@limits`] is for the resource
-//!   that
-//!   was nearest its limit.
+//!   [`capacity`] on the number of nodes for a demand. [`mod@limits`] is for the resource that was
+//!   nearest its limit.
 //! - Profiles: [`mod@profile`] for the frames in which two variants differ.
 //! - Failures: [`mod@recovery`] from a fault, [`durability`] of acknowledged writes, and
 //!   [`linearizability`] of registers.

@@ -22,7 +22,7 @@ use measure::number::count;
 pub struct Search {
     /// First load that the search tries.
     pub from: Point,
-    /// Maximum load. It is on the same axis as the first load, and not below it.
+    /// Maximum load, on the axis of `from` and not below it.
     pub to: u64,
     /// Bound that the found load must stay within.
     pub bound: Bound,
@@ -34,9 +34,7 @@ pub struct Search {
     pub expected: Option<f64>,
 }
 
-/// Number of consecutive holds that confirm a peak.
 const HOLDS: u32 = 2;
-/// Maximum number of times that a search for a peak halves the load if the first load is too high.
 const DOWNS_MAX: u32 = 5;
 /// Ratio of the two ends of a bracket at which the bracket is narrow enough and the search stops
 /// the bisection.
@@ -267,8 +265,8 @@ impl Search {
         })
     }
 
-    /// Returns the range between whose ends the peak lies, from all trials together. The search
-    /// uses this range if no load was held. Returns `None` if no trial stayed within the bound.
+    /// Returns the range that contains the peak, from all trials together. The search uses this
+    /// range if no load was held. Returns `None` if no trial stayed within the bound.
     fn range(&self, path: &Path) -> Option<Range> {
         let trials = &path.trials;
         let passed = trials.iter().filter(|(_, kept)| *kept);
@@ -349,7 +347,6 @@ struct Path {
     last: u64,
 }
 
-/// A load that was too high.
 struct High {
     value: u64,
     why: String,

@@ -93,8 +93,8 @@ fn is_plateau(found: &[(Point, &TrialOutcome)]) -> bool {
 
 /// Returns true if more threads do not help. This is the case if throughput fell on average over
 /// the last three runs, or gained less than `gain_min` over the last five runs. For a run that ends
-/// by a count, cassandra-stress uses a `gain_min` of -1. The average of five runs can only fall
-/// below -1 after three runs have fallen.
+/// by a count, cassandra-stress uses a `gain_min` of -1. An average cannot be below -1, so only the
+/// rule of three runs then applies.
 fn is_flat(rates: &[f64], gain_min: Option<f64>) -> bool {
     let of_five = gain_min.unwrap_or(-1.0);
     [(3, 0.0), (5, of_five)].into_iter().any(|(runs, least)| {
