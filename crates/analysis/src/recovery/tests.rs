@@ -467,7 +467,8 @@ fn a_rate_counts_for_the_time_since_the_look_before_it() {
 /// The report stated 658 missing operations, because throughput was already normal then.
 #[test]
 fn work_done_right_after_the_return_is_not_lost() {
-    // The fault ends at 75 s. The interval after the pause has the excess of all lost operations.
+    // The fault ends at 75 s. In the three intervals after the pause, the excess equals all
+    // operations that were missing in the pause.
     let stall = |at: usize| match at {
         60..=74 => (0.0, 1.0),
         75..=77 => (6.0, 300.0),

@@ -15,7 +15,6 @@ use measure::{ClientCounts, Histogram, IntervalConsumer, KindCounts, Outcome, Su
 /// an interval.
 pub(super) const INTERVAL_S: f64 = 1.0;
 
-/// Maximum number of throughput values that the test for a trend uses.
 const TREND_VALUES_MAX: usize = 300;
 
 /// Evidence of one trial.
@@ -420,7 +419,8 @@ impl Window {
 
 impl IntervalConsumer for Window {
     /// Adds the next interval of the run. The values of the population come from all intervals.
-    /// Time and throughput come only from the intervals in the window.
+    /// Time and throughput come only from the intervals in the window. The client's counters and
+    /// silences come from the window and the drain.
     fn push(&mut self, summed: &SummedInterval) {
         let (interval, all) = (&*summed.interval, &summed.all);
         self.push_kinds(all);
@@ -519,6 +519,6 @@ pub struct FaultEvidence {
     pub kind: String,
     /// True if an independent probe observed the fault. `None` if that is uncertain.
     pub confirmed: Option<bool>,
-    /// True if the target of the fault was whole again at the end of the trial.
+    /// True if all nodes of the target were up again at the end of the trial.
     pub healed: bool,
 }

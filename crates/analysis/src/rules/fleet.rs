@@ -77,8 +77,9 @@ fn farthest(steps: &[ClockStep]) -> Option<ClockStep> {
     steps.iter().copied().max_by(|a, b| a.by_s.abs().total_cmp(&b.by_s.abs()))
 }
 
-/// Judges rule V18: other programs did not use the machines of the clients. This machine is
-/// omitted, because cassay has better evidence for it.
+/// Judges rule V18: other programs did not use the machines of the clients. For the machine that
+/// runs cassay, the function uses the probes of that machine instead of the waiting times of the
+/// workers.
 pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let here = machine::undisturbed(evidence, limits);
     let elsewhere = evidence.clients.iter().filter(|client| !client.is_here);
@@ -125,7 +126,6 @@ pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> RuleResult {
     }
 }
 
-/// Judges each client as if it were the only client.
 fn each_alone(
     evidence: &Evidence,
     judge: impl Fn(&Evidence) -> WeighedJudgement,
@@ -148,7 +148,6 @@ fn each_alone(
     })
 }
 
-/// Returns the worst of the judgements of several clients.
 fn worst(all: impl Iterator<Item = WeighedJudgement>) -> RuleResult {
     let none = || (RuleOutcome::Unknown, "no client took part".into());
     WeighedJudgement::worst(all).map_or_else(none, WeighedJudgement::judged)

@@ -62,7 +62,6 @@ pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Weighe
     }
 }
 
-/// Returns a judgement with the weight 0.
 fn unweighed(outcome: RuleOutcome, detail: impl Into<Statement>) -> WeighedJudgement {
     WeighedJudgement {
         outcome,
@@ -228,8 +227,8 @@ fn pressure_of_cpu(
     Some((below(for_others, limits.others_pressure_share), detail))
 }
 
-/// Returns a warning if `is_over` is true, and never a failure. It is used for results that are
-/// only a possible cause or an estimate.
+/// Returns a warning if `is_over` is true, and never a failure. Rules use this function for results
+/// that are only a possible cause or an estimate.
 fn warn_if(is_over: bool) -> RuleOutcome {
     if is_over {
         RuleOutcome::Warn

@@ -79,7 +79,6 @@ pub fn of_ceiling(ceilings: &CeilingUse, limits: &Limits, is_doubtful: bool) -> 
     }
 }
 
-/// V4: states the longest stall of the client, in seconds.
 pub fn longest_stall(stall_s: f64, limits_s: [f64; 2]) -> Statement {
     let longest = Measurement::new(Quantity::StallLongest, stall_s);
     Statement::with(
@@ -189,7 +188,6 @@ pub fn memory_waited(share: f64, limit: f64) -> Statement {
     Statement::with(words, share.warning_at(limit))
 }
 
-/// V19: states the longest silence of the target, in seconds.
 pub fn longest_silence(quiet_s: f64, limit_s: f64) -> Statement {
     Statement::with(
         format!("the longest time without any answer was {quiet_s:.2} s (limit {limit_s:.2} s)"),
