@@ -5,7 +5,7 @@
 //! the same CPUs, memory and flags. E(N) = X(N) ÷ (N x1) is the efficiency, which is 1 if N units
 //! do N times as much as one unit. Three efficiencies have names from Talreja et al., "Performance
 //! Scaling of Cassandra on High-Thread Count Servers", ICPE 2019. That paper states 98 % and 90 %
-//! for one machine, and does not say to which ratio the second number refers:
+//! for one machine, but does not define the ratio of the second number:
 //!
 //! - within a socket: X(one socket full) ÷ (n x1), with n units on a socket;
 //! - of the system: X(machine full) ÷ (S n x1), with S sockets;

@@ -276,8 +276,8 @@ impl IntervalSeries {
         // with an excess right after these intervals count too.
         let end_s = points.last().map_or(to_s, |last| last.to_s);
         let later = self.between(end_s, f64::INFINITY);
-        // In the first later interval, the target may have been whole for only a part of the time.
-        // The code skips this interval if it has no excess.
+        // In the first later interval, all nodes may have been up for only a part of the time. The
+        // code skips this interval if it has no excess.
         let skipped = usize::from(later.first().is_some_and(|first| first.value <= above));
         let later = later.iter().skip(skipped).take_while(|point| point.value > above);
         let made_up = points.iter().filter(|point| point.value > above).chain(later);

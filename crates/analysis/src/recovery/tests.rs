@@ -180,7 +180,7 @@ fn an_unobserved_recovery_has_no_time() {
         Some(back(Some(0.0), None, 90.0))
     );
     assert_eq!(never.dip.unwrap().seconds, 120.0);
-    // Throughput is normal for only 29 s before the window ends. p99 was always normal.
+    // Throughput is normal for only 29 s before the window ends.
     let short = alone(&slices(126, planted));
     assert_eq!(
         short.throughput.unwrap().healed,
@@ -239,8 +239,8 @@ fn a_fault_without_effect_is_over_after_a_short_baseline() {
 }
 
 /// At a fixed rate, every second before the fault has the same throughput. If the throughput of one
-/// late second is 5.3 % lower, the series is still normal. If no operation ends for two seconds,
-/// the series has left its level.
+/// late second is 5.3 % lower, the series is still normal. If no operation ends for one second, the
+/// series has left its level.
 #[test]
 fn one_second_a_little_below_is_no_departure() {
     const FAULT: FaultTimes = FaultTimes {

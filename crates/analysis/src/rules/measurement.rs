@@ -190,7 +190,6 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// Creates a measurement without limits.
     pub(super) fn new(quantity: Quantity, value: f64) -> Measurement {
         Measurement {
             quantity,
@@ -201,7 +200,6 @@ impl Measurement {
         }
     }
 
-    /// Creates a measurement whose value is a count, without limits.
     pub(super) fn counting(quantity: Quantity, count: u64) -> Measurement {
         Measurement::new(quantity, count as f64)
     }
@@ -215,7 +213,6 @@ impl Measurement {
         }
     }
 
-    /// Adds the limit at which the rule warns.
     pub(super) fn warning_at(self, limit: f64) -> Measurement {
         Measurement {
             limit: Some(limit),

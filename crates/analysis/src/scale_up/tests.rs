@@ -371,7 +371,7 @@ fn an_arm_is_compared_at_the_same_units() {
         1,
     );
     // According to the published factors, the contender reaches 1.44 and 2.55 times the throughput
-    // of the usual configuration. In that configuration, four units may be on any socket.
+    // of the usual configuration. In that configuration, the four units are on both sockets.
     let usual = [
         point(4, 2, &[39_200.0 / 1.44; 3]),
         point(8, 2, &[72_000.0 / 2.55; 3]),
