@@ -282,7 +282,7 @@ mod tests {
         let seen = trend_of_correlated(&six);
         assert!(!seen.is_significant() && seen.drift > 0.5, "{seen:?}");
         assert!(seen.is_inconclusive(0.10));
-        // With ten values, the test recognizes the same trend as chance. Six values that do not
+        // With ten values, the test recognizes the same trend as chance. Three values that do not
         // drift are not reported as uncertain either.
         let ten = [
             100.0, 60.0, 140.0, 150.0, 80.0, 190.0, 100.0, 60.0, 140.0, 150.0,

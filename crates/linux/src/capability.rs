@@ -1,5 +1,6 @@
-//! Capabilities of this machine that simulated hosts need. The module finds them by trials on
-//! objects that disappear with the process, or by asking the kernel.
+//! Capabilities that simulated hosts and volume faults need from the machine that runs this
+//! process. The module finds them by trials on objects that disappear with the process, or by
+//! asking the kernel.
 //!
 //! The user's id does not matter: root may lack rights in a container, and other users may have
 //! them.
