@@ -116,7 +116,7 @@ pub(crate) fn own_mounts() -> Result<()> {
     tried.context("create a mount namespace")
 }
 
-/// From now on, announces a link's addresses whenever the link gets a carrier. This is necessary
+/// Announces a link's addresses whenever the link gets a carrier, from now on. This is necessary
 /// because another host may have had these addresses while the link was down, and neighbours use
 /// the last announcement.
 ///

@@ -54,7 +54,7 @@ const TCA_NETEM_LATENCY64: u16 = 10;
 
 const AF_INET: u8 = 2;
 const IFF_UP: u32 = 1;
-/// Identifies the root as the parent of a device's outermost queue.
+/// Parent of the outermost queue of a device.
 pub(super) const ROOT: u32 = 0xFFFF_FFFF;
 /// Handle of the outermost queue that this program creates. With netem, it is also the handle of
 /// the only class.

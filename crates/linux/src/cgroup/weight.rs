@@ -13,7 +13,7 @@ use target_spec::HostSpec;
 const SHARES_PER_THREAD: u64 = 1024;
 /// Weight of one thread, in version 2.
 const WEIGHT_PER_THREAD: u64 = 100;
-/// Largest weight that the kernel accepts.
+/// Largest weights that the kernel accepts, in version 1 and in version 2.
 const SHARES_MAX: u64 = 1 << 18;
 const WEIGHT_MAX: u64 = 10_000;
 

@@ -105,7 +105,7 @@ impl<'a> Rules<'a> {
     }
 }
 
-/// Refuses a share out of range.
+/// Returns an error if the share is out of range.
 pub fn check_share(share: f64) -> Result<()> {
     anyhow::ensure!(
         (SHARE_MIN..=1.0).contains(&share),

@@ -52,8 +52,8 @@ pub(crate) struct MachineProbe {
 }
 
 impl MachineProbe {
-    /// Opens the files. The readings carry `place`. The probe omits the devices in `without`, which
-    /// other probes read.
+    /// Opens the files. The readings have the place `place`. The probe omits the devices in
+    /// `without`, which other probes read.
     ///
     /// # Errors
     /// A file of `/proc` that every kernel has cannot be read.

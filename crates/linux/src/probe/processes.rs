@@ -35,7 +35,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Opens the files of the process `pid`. The readings carry `place`.
+    /// Opens the files of the process `pid`. The readings have the place `place`.
     ///
     /// # Errors
     /// The process does not exist.

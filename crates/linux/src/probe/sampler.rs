@@ -166,7 +166,7 @@ impl Probes {
         Ok(probes)
     }
 
-    /// Returns all readings since the last call. They are grouped by thread, and in order of time.
+    /// Returns all readings since the last call, in the order in which the samples ended.
     pub fn take(&self) -> Vec<Reading> {
         std::mem::take(&mut lock(&self.shared.readings))
     }

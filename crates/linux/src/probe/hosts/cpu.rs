@@ -55,10 +55,6 @@ pub(crate) struct Cpu {
 }
 
 impl Cpu {
-    /// Opens `/proc/stat`.
-    ///
-    /// # Errors
-    /// `/proc/stat` cannot be read.
     pub fn open(place: &str) -> Result<Cpu> {
         Ok(Cpu {
             place: place.to_string(),
@@ -67,10 +63,7 @@ impl Cpu {
         })
     }
 
-    /// Records the shares of the time since the last sample.
-    ///
-    /// # Errors
-    /// The file cannot be read or has an unknown format.
+    /// Records the shares of the time since the last sample, and the columns of `vmstat`.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let now = parse(&self.source.read()?).context("/proc/stat")?;
         // The process that reads the file is itself running, so it is subtracted, as in vmstat.

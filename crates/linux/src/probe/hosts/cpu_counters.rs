@@ -14,7 +14,8 @@ use perf_event::{Builder, Counter};
 use std::io;
 use topology::CpuSet;
 
-/// Load from the last-level cache or from memory that missed.
+/// Returns the event for loads that missed in the last-level cache (`LL`), or in the memory of the
+/// local NUMA node (`NODE`).
 const fn misses(which: CacheId) -> Cache {
     Cache {
         which,
@@ -63,9 +64,6 @@ impl CpuCounters {
     }
 
     /// Records the rates since the last sample, summed over the CPUs.
-    ///
-    /// # Errors
-    /// A counter cannot be read.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         for event in &mut self.events {
             let counts: io::Result<Vec<Count>> = event.cpus.iter_mut().map(read).collect();

@@ -19,7 +19,6 @@ pub(super) const SECTOR_KB: f64 = 0.5;
 /// before 4.18 have 11 columns, and kernels before 5.5 have 15.
 const COLUMNS_COUNT: usize = 17;
 
-/// Columns of one device.
 pub(super) type Columns = [u64; COLUMNS_COUNT];
 
 pub(super) const BUSY_MS: usize = 9;
@@ -96,10 +95,6 @@ enum Visibility {
 }
 
 impl Disks {
-    /// Opens `/proc/diskstats`.
-    ///
-    /// # Errors
-    /// `/proc/diskstats` cannot be read.
     pub fn open(place: &str, devices: Devices) -> Result<Disks> {
         Ok(Disks {
             place: place.to_string(),
@@ -111,9 +106,6 @@ impl Disks {
     }
 
     /// Records the traffic since the last sample.
-    ///
-    /// # Errors
-    /// The file cannot be read or has an unknown format.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let now = parse(&self.source.read()?).context("/proc/diskstats")?;
         let previous = self.last.replace(now_ns, now.clone());

@@ -29,10 +29,6 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Opens the files.
-    ///
-    /// # Errors
-    /// A file of `/proc` cannot be read.
     pub fn open(place: &str) -> Result<Memory> {
         Ok(Memory {
             place: place.to_string(),
@@ -44,9 +40,6 @@ impl Memory {
     }
 
     /// Records the use of memory and the paging since the last sample.
-    ///
-    /// # Errors
-    /// A file cannot be read or has an unknown format.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let held = held(&self.meminfo.read()?).context("/proc/meminfo")?;
         for (name, kb) in held {

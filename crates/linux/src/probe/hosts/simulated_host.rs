@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 
 /// Sources of the readings of a simulated host. An absent source has no readings.
 pub(crate) struct HostFiles<'a> {
-    /// Name of the host.
     pub name: &'a str,
     /// Group that limits the CPU time of the host.
     pub cpu: Option<&'a Path>,
@@ -24,7 +23,6 @@ pub(crate) struct HostFiles<'a> {
     pub memory: Option<&'a Path>,
     /// Group of version 2, which reports pressure and CPU time even without controllers.
     pub unified: Option<&'a Path>,
-    /// Device of the host's volume.
     pub device: Option<&'a str>,
     /// Mount point of the host's volume.
     pub volume: Option<&'a Path>,
@@ -38,7 +36,8 @@ pub(crate) struct StandIn {
     memory: Option<Memory>,
     pressure: Option<Pressure>,
     network: Network,
-    /// Hardware counters of the host's CPUs. `None` if the host shares its CPUs.
+    /// Hardware counters of the host's CPUs. `None` if the host may use all CPUs of the machine, or
+    /// if the counters cannot be read.
     counters: Option<CpuCounters>,
     disk: Option<Disks>,
     /// Mount point of the host's volume, and the number of its device.
@@ -73,7 +72,7 @@ impl StandIn {
     /// Opens the sources that exist in `places`. `network` must have been opened within the host.
     ///
     /// # Errors
-    /// The machine does not report its devices.
+    /// The devices of the machine, or the device of the volume, cannot be read.
     pub fn open(
         places: &HostFiles,
         network: Network,

@@ -53,10 +53,6 @@ struct Switches {
 }
 
 impl Threads {
-    /// Opens the folder of the threads of the process `pid`.
-    ///
-    /// # Errors
-    /// The process does not exist.
     pub fn open(pid: u32) -> Result<Threads> {
         let path = format!("/proc/{pid}/task");
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -69,9 +65,6 @@ impl Threads {
     }
 
     /// Records the activity of the threads since the last reading.
-    ///
-    /// # Errors
-    /// The threads cannot be listed.
     pub fn look(&mut self, place: &str, now_ns: u64, out: &mut Out) -> Result<()> {
         if now_ns < self.due_ns {
             return Ok(());
