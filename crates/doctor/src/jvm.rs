@@ -8,7 +8,7 @@ use target_spec::java_major;
 use topology::CpuSet;
 use versions::Release;
 
-/// JVM arguments that the rules use. The value of each of these arguments is a number.
+/// JVM arguments that the rules use. If an argument has a value, the value is a number.
 pub(super) const ARGUMENTS: &[&str] = &[
     "-Xms",
     "-Xmx",
@@ -89,7 +89,6 @@ impl<'a> Jvm<'a> {
         self.runs.as_ref().map(|(release, java)| (release, *java))
     }
 
-    /// Returns the name of the node that runs in the JVM.
     pub fn name(&self) -> String {
         self.process.name.clone()
     }
@@ -116,7 +115,6 @@ impl<'a> Jvm<'a> {
         Some(cpus.min(quota.unwrap_or(usize::MAX)))
     }
 
-    /// Returns the CPUs that the kernel permits the JVM to use.
     pub fn cpus(&self) -> Option<CpuSet> {
         list(&self.process.cpus)
     }

@@ -224,7 +224,6 @@ impl Message {
         message
     }
 
-    /// Delays a link's output.
     pub fn delay(index: i32, delay: Duration) -> Message {
         let mut message = Message::new(RTM_NEWQDISC, ACK | CREATE | EXCLUSIVE);
         message.queue_header(index, OUTER, ROOT);
@@ -290,7 +289,8 @@ impl Message {
     }
 }
 
-/// Returns at least 1, because with a rate of zero the link would not transmit at all.
+/// Converts bits to bytes. The result is at least 1, because with a rate of zero the link would not
+/// transmit at all.
 fn bytes_per_s(bits_per_s: u64) -> u64 {
     (bits_per_s / 8).max(1)
 }

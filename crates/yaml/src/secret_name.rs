@@ -61,8 +61,8 @@ const LOGINS: [&str; 11] = [
     "session",
 ];
 
-/// Returns true if a name marks its value as a secret. Considers the words of dotted names, of
-/// names with dashes or underscores, and of camelCase names.
+/// Returns true if a name marks its value as a secret. The function considers the words of dotted
+/// names, of names with dashes or underscores, and of camelCase names.
 pub fn names_secret(name: &str) -> bool {
     let words = words_of(name);
     let Some(last) = words.last() else {

@@ -5,7 +5,6 @@ use crate::jvm::{Jvm, list};
 use host::settings::HostSettings;
 use std::collections::BTreeMap;
 
-/// Rule about one setting.
 pub(super) struct Rule {
     pub(super) setting: &'static str,
     /// Recommended value, if all hosts have the same recommended value.

@@ -112,12 +112,10 @@ pub fn link_key(name: &str) -> Vec<u8> {
 }
 
 impl Message {
-    /// Begins a change.
     pub fn batch_begin() -> Message {
         Message::new_batch(BATCH_BEGIN)
     }
 
-    /// Ends a change.
     pub fn batch_end() -> Message {
         Message::new_batch(BATCH_END)
     }
@@ -211,7 +209,6 @@ impl Message {
         message
     }
 
-    /// Requests the rules of a table.
     pub fn rules(table: Table<'_>) -> Message {
         Message::new_table(GET_RULE, DUMP, table)
     }

@@ -166,7 +166,7 @@ fn disk(root: &Root, name: String) -> String {
     if !root.has(&format!("/sys/class/block/{name}/partition")) {
         return name;
     }
-    // `../../devices/…/block/sda/sda1`.
+    // The target of the link is, for example, `../../devices/…/block/sda/sda1`.
     let link = root.link(&format!("/sys/class/block/{name}")).ok();
     let parent = link.as_deref().and_then(Path::parent).and_then(Path::file_name);
     let parent = parent.and_then(|parent| parent.to_str()).map(str::to_owned);

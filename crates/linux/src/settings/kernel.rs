@@ -128,7 +128,7 @@ pub(super) fn container(root: &Root) -> Option<String> {
     mark.map(|(_, name)| (*name).to_owned())
 }
 
-/// Returns true if the CPUs report a hypervisor, or if the kernel names one.
+/// Returns true if the CPUs report a hypervisor, or if the kernel reports the type of one.
 pub(super) fn is_virtual(root: &Root) -> bool {
     let text = root.text("/proc/cpuinfo").unwrap_or_default();
     let mut flags = text.lines().filter(|line| line.starts_with("flags"));

@@ -33,8 +33,8 @@ const AUTOCLEAR: u32 = 4;
 /// outside the host.
 const DIRECT_IO: u32 = 16;
 
-/// `struct loop_info64`. The following constants are the offsets of its size, its flags and the
-/// name of the image.
+/// `struct loop_info64`. The following constants are the offsets of its size limit, its flags and
+/// the name of the image, and the maximum length of that name.
 type Info = [u8; 232];
 const INFO_SIZE_LIMIT: usize = 32;
 const INFO_FLAGS: usize = 52;
