@@ -30,8 +30,8 @@ use std::time::Duration;
 /// unreachable for a while. If the disk is unreachable for longer than a minute, waiting is
 /// unlikely to help.
 const WAIT: Duration = Duration::from_secs(60);
-/// Minimum speed that a disk must have, in bytes per second. It is a sixteenth of the speed of a
-/// bad network.
+/// Minimum speed that a disk must have, in bytes per second. A bad network has sixteen times this
+/// speed, 1 MiB per second.
 const BYTES_PER_S_MIN: u64 = 64 << 10;
 
 /// A regular file of a certain kind, open for reading.

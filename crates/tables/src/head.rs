@@ -6,7 +6,6 @@ use anyhow::Result;
 use store::Trial;
 use store::record::{Point, TrialFinding, TrialRecord};
 
-/// Nanoseconds in a microsecond.
 const US_NS: u64 = 1_000;
 
 /// Identity of a trial, and the moments from which times in the trial are counted.

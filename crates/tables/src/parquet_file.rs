@@ -18,7 +18,6 @@ const GROUP_ROWS: usize = 1 << 16;
 const THERE: i16 = 1;
 const NULL: i16 = 0;
 
-/// Writer of one table as a Parquet file.
 pub(crate) struct ParquetFile<W: Write + Send> {
     writer: SerializedFileWriter<W>,
     columns: Vec<ColumnValues>,

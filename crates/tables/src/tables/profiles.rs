@@ -1,4 +1,4 @@
-//! `profile_frames`: the frames in which the profiles of two variants were compared.
+//! The table `profile_frames`: the frames in which the profiles of two variants were compared.
 
 use super::run_input::Source;
 use crate::column::Table;
