@@ -198,7 +198,6 @@ pub enum NotCompared {
     BoundsOnBothSides,
 }
 
-/// Standard error of the logarithm of a ratio, with its degrees of freedom.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct LogError {
     standard_error: f64,

@@ -67,7 +67,6 @@ pub fn judge(history: &[Operation], initial: Option<i64>, states_max: u64) -> Hi
     Search::new(history, initial).run(states_max)
 }
 
-/// A search in progress.
 struct Search<'h> {
     history: &'h [Operation],
     /// Operations that returned, by their indices in the history, ordered by invocation.
@@ -94,7 +93,6 @@ type Set = Box<[u64]>;
 /// value of the register after these operations.
 type State = ((usize, Set), Option<i64>);
 
-/// A step of the search. In each step, one operation takes effect.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EffectStep {
     /// An operation that returned, by its index in `Search::known`.

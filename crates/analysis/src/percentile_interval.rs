@@ -257,7 +257,6 @@ fn values_of(histogram: &Histogram) -> Block {
         .collect()
 }
 
-/// Merges two blocks into one, ordered by value.
 fn joined(left: &[(u64, u64)], right: &[(u64, u64)]) -> Block {
     let mut all: Block = Vec::with_capacity(left.len() + right.len());
     all.extend_from_slice(left);

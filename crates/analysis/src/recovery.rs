@@ -38,7 +38,7 @@ pub const FIRST: usize = 5;
 /// Minimum number of intervals for a level. The standard deviation of fewer intervals is almost
 /// meaningless.
 pub const BEFORE_MIN: usize = 10;
-/// Step of proposed window lengths, in seconds. Each proposed length is a multiple of this step.
+/// Proposed window lengths are multiples of this length, in seconds.
 const WINDOW_STEP_S: f64 = 30.0;
 /// Time of the first fault to propose if the level before it was unknown, in seconds after the
 /// start of the window. It includes five intervals more than [`BEFORE_MIN`], because a stall of the
@@ -442,7 +442,6 @@ fn returns(course: &IntervalSeries, fault: &FaultTimes, until_s: f64) -> Returns
 
 type Count = fn(&Slice) -> u64;
 
-/// Returns the first symptom that clients could notice, if any.
 fn noticed(slices: &[Slice], fault: &FaultTimes, found: &Recovery) -> Option<FirstSymptom> {
     let before = found.before.as_ref().ok();
     let usual = |count: Count| {

@@ -203,7 +203,6 @@ impl Point {
         is_whole.then(|| self.split.clone())
     }
 
-    /// Returns the usable throughputs, in op/s.
     fn usable(&self) -> Vec<f64> {
         let all = self.ops_per_s.iter();
         all.filter_map(|ops| least_squares::usable(*ops)).collect()

@@ -230,7 +230,6 @@ fn elasticity(points: &[&SweepStep], noise: Noise) -> (f64, f64) {
     (slope, (residual.max(known) / square).sqrt())
 }
 
-/// Noise between trials of one point.
 #[derive(Clone, Copy)]
 struct Noise {
     /// Standard deviation of the logarithm of one trial's throughput.

@@ -110,7 +110,6 @@ impl Pauses {
         }
     }
 
-    /// Returns the latencies that a client measures in one window.
     pub(crate) fn window(self, chance: &mut Chance, seconds: usize, per_s: usize) -> Blocks {
         let mut by_end = vec![Histogram::new(); seconds + 1];
         self.each(chance, (seconds, per_s), &mut |second, ns| {

@@ -23,7 +23,6 @@ fn findings_follow_from_interval_margin_and_direction() {
     }
 }
 
-/// Returns the finding of a comparison that is judged alone.
 fn alone(seen: &Comparison) -> Finding {
     seen.finding(seen.p())
 }

@@ -15,7 +15,6 @@ fn seconds(chance: &mut Chance, count: usize, noise: f64, drift: f64) -> Vec<f64
     each.map(value).collect()
 }
 
-/// Returns the share of draws for which `holds` is true.
 fn share_of(draws: u32, mut holds: impl FnMut() -> bool) -> f64 {
     let hits = (0..draws).filter(|_| holds()).count();
     f64::from(hits as u32) / f64::from(draws)
@@ -204,7 +203,6 @@ fn a_cycle_is_seen_and_noise_has_none() {
         println!("a cycle of {period}: {found:.3}");
         assert!(found > 0.95, "{period}: {found}");
     }
-    // Two and a half cycles are too few.
     let few = cycles(&saw(160, 0.05, &mut chance));
     assert!(
         matches!(few, Cycles::Seen { count, .. } if count < CYCLES_MIN),

@@ -3,7 +3,6 @@
 use super::kind::{Confidence, LimitKind, LimitRole};
 use super::observation::{LimitReading, Observation};
 
-/// Maximum number of candidates in a report.
 const CANDIDATES_MAX: usize = 3;
 /// Minimum rise of a value, as a ratio. It applies to values that do not depend on the load, and to
 /// resources that were already full in the other observation.

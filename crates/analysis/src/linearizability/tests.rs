@@ -272,7 +272,6 @@ fn kept_word(operations: &[Request]) -> Vec<Operation> {
 /// the time of the effect in percent of the duration, the kind, and the two values of a swap. The
 /// first flag is true if the outcome is known. The second flag is true if an operation of unknown
 /// outcome has an effect.
-/// operation of unknown outcome has an effect.
 type Request = (u64, u64, u64, u8, i64, i64, bool, bool);
 
 proptest! {

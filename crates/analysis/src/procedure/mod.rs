@@ -95,7 +95,6 @@ trait Decide {
         None
     }
 
-    /// Returns the result of a trial for a search. Returns `None` if the procedure is not a search.
     fn step(&self, _seen: &SeenTrial) -> Option<SearchStep> {
         None
     }

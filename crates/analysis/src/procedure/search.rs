@@ -207,7 +207,6 @@ impl Search {
         }
     }
 
-    /// Returns the next trial, or the answer if the search has ended.
     fn onward(&self, path: &Path) -> Result<Ask, Answer> {
         let probe = |value: u64| Ok(Ask::probe(self.point_of(value)));
         match (path.low, path.high.as_ref().map(|high| high.value)) {
@@ -237,7 +236,6 @@ impl Search {
         })
     }
 
-    /// Returns the lowest load that was too high, if any.
     fn above(&self, path: &Path) -> Option<LowestOverload> {
         let high = path.high.as_ref()?;
         Some(LowestOverload {

@@ -4,7 +4,6 @@
 //! stacks, 2 of 2,000 runs named one. Benjamini and Hochberg's method at 10 % named one in 3 and 13
 //! of 2,000 runs. A planted frame of 50 µs was first in 199 of 200 runs of four blocks, and its
 //! interval contained 50 µs in 197 runs.
-//! contained 50 µs in 197.
 
 use super::*;
 use crate::test_series::Chance;

@@ -146,7 +146,6 @@ impl Worse {
         }
     }
 
-    /// Returns true if a value is worse than the edge of the level.
     fn is_beyond(self, value: f64, edge: f64) -> bool {
         match self {
             Worse::Below => value < edge,
@@ -162,7 +161,6 @@ fn edge_at(middle: f64, share: f64, worse: Worse) -> f64 {
     }
 }
 
-/// A series with one value for each interval.
 pub(super) struct IntervalSeries {
     points: Vec<Point>,
     level: BaselineLevel,

@@ -25,7 +25,6 @@ const FAULT: FaultTimes = FaultTimes {
     whole_s: Some(92.0),
 };
 
-/// Returns the recovery from [`FAULT`] in a window with only this fault.
 fn alone(slices: &[Slice]) -> Recovery {
     recovery(slices, &[FAULT], LoadSchedule::Closed).remove(0)
 }

@@ -103,7 +103,6 @@ fn sent_words(
     Statement::join(parts, ", ")
 }
 
-/// Describes the operations that were due in the window but were not sent within the window.
 fn not_sent_in_time(window: &Window) -> impl Iterator<Item = Statement> {
     [
         (ClientCount::SentInDrain, Quantity::SentAfterWindow),

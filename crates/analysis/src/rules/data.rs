@@ -124,7 +124,6 @@ fn registers(found: Registers, promise: Option<&Promise>) -> RuleResult {
     (outcome, detail)
 }
 
-/// Judgement of a number of losses.
 struct LossJudgement {
     outcome: RuleOutcome,
     /// Reason in words. Empty if nothing was lost.
@@ -133,7 +132,6 @@ struct LossJudgement {
     limit: Option<f64>,
 }
 
-/// Judges a number of losses by the promise of the configuration.
 fn allowed(lost: u64, promise: Option<&Promise>) -> LossJudgement {
     let (outcome, limit) = match promise {
         Some(Promise::None(_)) => (RuleOutcome::Pass, None),

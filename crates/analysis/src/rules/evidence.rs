@@ -345,7 +345,6 @@ impl Window {
         }
     }
 
-    /// Adds the counts of an interval for all kinds of operations together.
     fn push_kinds(&mut self, all: &measure::KindInterval) {
         self.ok += all.outcomes_of_population(Outcome::Ok);
         for &outcome in measure::outcome::OUTCOMES.iter().skip(1) {

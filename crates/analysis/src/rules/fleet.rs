@@ -72,7 +72,6 @@ fn not_together(client: &ClientSeen, limits: &Limits) -> Vec<WeighedJudgement> {
     all.filter(|one| one.outcome != RuleOutcome::Pass).collect()
 }
 
-/// Returns the largest step of a clock, or `None` without steps.
 fn farthest(steps: &[ClockStep]) -> Option<ClockStep> {
     steps.iter().copied().max_by(|a, b| a.by_s.abs().total_cmp(&b.by_s.abs()))
 }

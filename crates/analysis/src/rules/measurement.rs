@@ -204,7 +204,6 @@ impl Measurement {
         Measurement::new(quantity, count as f64)
     }
 
-    /// Adds the limit at which the rule warns and the limit at which it fails.
     pub(super) fn within(self, [warn, fail]: [f64; 2]) -> Measurement {
         Measurement {
             limit: Some(warn),

@@ -35,11 +35,9 @@ pub(super) fn below(value: f64, [warn, fail]: [f64; 2]) -> RuleOutcome {
 /// A judgement with a weight, so that the worst of several judgements can be found.
 #[derive(Clone, Debug)]
 pub(super) struct WeighedJudgement {
-    /// Outcome of the judgement.
     pub outcome: RuleOutcome,
     /// Weight: the value divided by its limit, so 1 is at the limit.
     pub over: f64,
-    /// Sentence about the outcome, with its numbers.
     pub detail: Statement,
 }
 
@@ -67,7 +65,6 @@ impl WeighedJudgement {
         })
     }
 
-    /// Returns the judgement without its weight.
     pub(super) fn judged(self) -> RuleResult {
         (self.outcome, self.detail)
     }

@@ -256,7 +256,6 @@ fn by_block<'a, A>(measured: &'a SeriesByPoint<'_, A>) -> Observations<'a, A> {
     least_squares::by_block(measured, &least_squares::once(measured))
 }
 
-/// Returns the number of different numbers of units.
 fn different(seen: &Observations<'_, f64>) -> usize {
     let mut units: Vec<f64> = seen.places.iter().map(|at| **at).collect();
     units.sort_by(f64::total_cmp);

@@ -7,7 +7,6 @@ use crate::curves::Peak;
 use crate::test_series::Chance;
 use proptest::prelude::*;
 
-/// A machine of two sockets with four units each.
 const TWO_BY_FOUR: MachineSize = MachineSize {
     units_per_socket: 4,
     sockets: 2,
