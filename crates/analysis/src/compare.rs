@@ -85,11 +85,11 @@ measure::word_enum! {
     /// Finding of a comparison, stated about the contender.
     #[derive(Default)]
     pub enum Finding {
-        /// The whole interval is on the better side of 1, and at least some of the interval is
-        /// outside the margin.
+        /// The whole interval is better than 1, and at least some of the interval is outside the
+        /// margin.
         Faster = "faster",
-        /// The whole interval is on the worse side of 1, and at least some of the interval is
-        /// outside the margin.
+        /// The whole interval is worse than 1, and at least some of the interval is outside the
+        /// margin.
         Slower = "slower",
         /// The contender is faster or slower, but the runs were not interleaved, so the machine may
         /// be the cause.
@@ -119,8 +119,8 @@ pub const LEVEL: f64 = 0.05;
 /// of equal variants would report a difference. Every third set of forty would contain more than
 /// two such studies (`docs/decisions/030-confidence-levels.md`).
 pub const DIFFERENCE_LEVEL: f64 = 0.03;
-/// Smallest visible difference, as a share, above which reports omit the number. A comparison that
-/// can only detect tenfold differences is of no use.
+/// Smallest detectable difference, as a share, above which reports omit this difference. A
+/// comparison that can only detect tenfold differences is of no use.
 pub const TENFOLD: f64 = 9.0;
 /// Probability with which a comparison detects a difference of the size of
 /// [`Comparison::could_see`].

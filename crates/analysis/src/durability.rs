@@ -70,7 +70,7 @@ pub struct FailureEvent {
     pub what: String,
     /// Names of the nodes that the failure hit.
     pub nodes: Vec<String>,
-    /// Data that each node of the failure may have lost.
+    /// Data that each of the `nodes` may have lost.
     pub loses: DataLoss,
 }
 

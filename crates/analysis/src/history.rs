@@ -187,7 +187,6 @@ struct Distances {
     sums: Vec<Vec<f64>>,
 }
 
-/// Division of a segment, with its energy distance.
 #[derive(Clone, Copy)]
 struct Split {
     at: usize,

@@ -38,7 +38,7 @@ pub trait Curve<const P: usize> {
     type At;
     /// Minimum and maximum of each coefficient.
     const BOUNDS: [[f64; 2]; P];
-    /// Value at which the search for the upper end of an interval starts at least, unless the upper
+    /// Lowest value at which the search for the upper end of an interval starts, unless the upper
     /// bound of the coefficient is lower.
     const FAR: [f64; P];
     /// Starting points of the fit. All starting points lead to the same result, except for curves

@@ -422,7 +422,6 @@ fn before(slices: &[Slice], fault: &FaultTimes, touched: &[[f64; 2]]) -> Result<
 /// Number of significant digits of a measured value in a finding.
 const DIGITS: i32 = 6;
 
-/// Rounds a measured value to the number of digits that a finding shows.
 fn kept(value: f64) -> f64 {
     measure::number::round(value, DIGITS)
 }

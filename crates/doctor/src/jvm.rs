@@ -37,7 +37,6 @@ pub(super) const ARGUMENTS: &[&str] = &[
 const RECKONING_COLLECTORS: [&str; 3] = ["UseG1GC", "UseParallelGC", "UseConcMarkSweepGC"];
 const OTHER_COLLECTORS: [&str; 3] = ["UseZGC", "UseShenandoahGC", "UseSerialGC"];
 
-/// A node's JVM.
 pub(super) struct Jvm<'a> {
     pub process: &'a ProcessSettings,
     flags: BTreeMap<String, String>,

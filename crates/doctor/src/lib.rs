@@ -40,7 +40,7 @@ const MAIN_CLASS: &str = "org.apache.cassandra.service.CassandraDaemon";
 /// examines this folder in addition to the folders of the nodes' open files.
 const USUAL_FOLDER: &str = "/var/lib/cassandra";
 
-/// Examines this machine, with all nodes that run on it.
+/// Examines the machine that runs cassay, with all nodes on it.
 pub fn here() -> HostExamination {
     let settings = HostSettings::read(Path::new("/"), &about_all());
     examine("this machine", &settings, &[])
@@ -58,11 +58,11 @@ pub fn there(agent: &Agent, name: &str) -> Result<HostExamination> {
 }
 
 /// Examines the hosts of a cluster by their answers to [`question`]. `told` contains the nodes'
-/// reports on their JVMs. If `hosts` is `None`, cassay is attached to the cluster and cannot reach
-/// its hosts, unless the cluster runs on this machine.
+/// reports on their JVMs. If `hosts` is `None`, cassay is attached to the cluster and examines only
+/// the machine that runs cassay.
 ///
 /// # Errors
-/// `hosts` is `None`, and none of the nodes runs on this machine.
+/// `hosts` is `None`, and none of the nodes runs on the machine that runs cassay.
 pub fn examine_cluster(
     nodes: &[NodeInfo],
     hosts: Option<&[(String, HostSettings)]>,

@@ -364,7 +364,6 @@ fn hand_down(place: &CgroupDir) -> Result<()> {
     )
 }
 
-/// Enables controllers for the groups in `dir`.
 fn switch_on(dir: &Path, controllers: &[String]) -> Result<()> {
     let file = dir.join("cgroup.subtree_control");
     let on = std::fs::read_to_string(&file).unwrap_or_default();
@@ -417,7 +416,8 @@ fn kill(dir: &Path) {
     }
 }
 
-/// Returns the process ids in a group. It omits 0, which stands for a process of another namespace.
+/// Returns the process ids in a group. The list omits 0, which stands for a process of another
+/// namespace.
 fn pids(dir: &Path) -> Vec<i32> {
     let text = std::fs::read_to_string(dir.join("cgroup.procs")).unwrap_or_default();
     text.lines()

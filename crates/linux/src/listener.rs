@@ -8,7 +8,6 @@ use std::path::Path;
 /// State of a socket that accepts connections, in `/proc/net/tcp`.
 const LISTENING: &str = "0A";
 
-/// A socket that accepts connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Listening {
     address: SocketAddr,

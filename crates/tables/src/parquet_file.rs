@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Number of rows in a group. The values of a group take some MB of memory, regardless of the
 /// length of the table.
 const GROUP_ROWS: usize = 1 << 16;
-/// Definition levels of Parquet. A level states whether a value is present or NULL.
+/// Definition level of a value that is present.
 const THERE: i16 = 1;
 const NULL: i16 = 0;
 

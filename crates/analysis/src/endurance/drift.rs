@@ -30,9 +30,9 @@ measure::word_enum! {
     pub enum DriftDirection {
         /// Both the drift and its interval are within the margin.
         Steady = "steady",
-        /// The series rose significantly, and the best estimate is above the margin.
+        /// The series rose significantly, and the estimated rise exceeds the margin.
         Rising = "rising",
-        /// The series fell significantly, and the best estimate is beyond the margin.
+        /// The series fell significantly, and the estimated fall exceeds the margin.
         Falling = "falling",
         /// The interval is too wide, or there are too few blocks.
         #[default]

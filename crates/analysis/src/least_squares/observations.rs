@@ -20,7 +20,7 @@ pub struct Trial {
     pub weight: f64,
 }
 
-/// Places and trials that a curve is fitted to.
+/// Points and trials that a curve is fitted to.
 #[derive(Clone, Debug)]
 pub struct Observations<'a, A> {
     /// Points that have at least one trial.

@@ -3,7 +3,6 @@
 use super::kind::LimitKind;
 use super::series_view::{View, WindowSeries};
 
-/// Place name of the series that describe the machine on which cassay runs.
 const MACHINE: &str = "machine";
 /// Minimum share of the time in which tasks wait for a CPU. Above this share, a busy CPU counts as
 /// a CPU with a queue.

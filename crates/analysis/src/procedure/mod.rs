@@ -162,7 +162,7 @@ impl Ask {
 }
 
 measure::word_enum! {
-    /// Name and goal of a procedure that searches for a load.
+    /// A procedure that searches for a load.
     #[derive(Default)]
     pub enum SearchProcedure {
         /// Searches for the highest load within a bound, and then holds this load.

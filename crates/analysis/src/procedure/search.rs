@@ -312,7 +312,6 @@ impl Search {
     }
 }
 
-/// State of a search.
 #[derive(Default)]
 struct Path {
     /// Load of every decided trial, with a flag that is true if the trial stayed within the bound.
@@ -320,7 +319,6 @@ struct Path {
     /// Highest load that stayed within the bound. After a failed hold, this is the next lower load
     /// to hold.
     low: Option<u64>,
-    /// Lowest load that exceeded the bound.
     high: Option<High>,
     /// Number of trials that exceeded the bound.
     fails: u32,
@@ -341,7 +339,6 @@ struct Path {
     /// Lowest load of an undecided trial that ran when a higher load was already known to be too
     /// high.
     given_up: Option<u64>,
-    /// Load of the last trial.
     last: u64,
 }
 

@@ -36,7 +36,6 @@ impl Until {
         }
     }
 
-    /// Returns the first point at which the condition occurs, if any.
     pub(super) fn first_in(self, seen: &[SeenTrial]) -> Option<Point> {
         let mut found: Vec<(Point, &TrialOutcome)> = Vec::with_capacity(seen.len());
         for trial in seen {

@@ -21,7 +21,6 @@ use proptest::prelude::*;
 struct Server {
     service_ms: f64,
     ops_per_s: f64,
-    /// Time after which requests time out, in ms.
     timeout_ms: f64,
     /// Standard deviation of the logarithm of each figure of a trial.
     noise: f64,

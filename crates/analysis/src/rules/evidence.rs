@@ -36,8 +36,8 @@ pub struct Evidence {
     pub client_cores: f64,
     /// True if nodes also run on the client's cores.
     pub shares_cores: bool,
-    /// Ceilings of the same client program on the null target on this machine, in op/s. The list
-    /// contains one value for each measurement.
+    /// Throughputs that the same client program reached on the null target on the same machine, in
+    /// op/s. The list contains one value for each measurement.
     pub ceilings_ops_per_s: Vec<f64>,
     /// Evidence on each client. Empty if a single process offered the load.
     pub clients: Vec<ClientSeen>,
@@ -193,7 +193,7 @@ pub struct MachineUse {
     /// Pressure stall information: shares of the time in which some task waited for a CPU or a
     /// disk, or all tasks waited for memory.
     pub pressure: Pressure,
-    /// True if nodes that cassay did not start run on this machine. cassay cannot distinguish their
+    /// True if nodes that cassay did not start run on the machine. cassay cannot distinguish their
     /// use of the machine from that of other programs.
     pub has_strange_nodes: bool,
     /// Reason why some values could not be read, if any.

@@ -214,7 +214,7 @@ fn waiting(evidence: &Evidence, machine: &MachineUse, limits: &Limits) -> Option
     Some((below(for_others, limits.others_wait_share), detail))
 }
 
-/// Judges the time in which any task of this machine, nodes included, waited for a CPU that other
+/// Judges the time in which any task of the machine, nodes included, waited for a CPU that other
 /// programs used.
 fn pressure_of_cpu(
     evidence: &Evidence,

@@ -149,7 +149,7 @@ fn is_delegated(dir: &Path) -> bool {
 /// with all groups in it when the unit ends.
 ///
 /// # Errors
-/// The kernel refuses.
+/// The kernel refuses to create the new group, or to move this process into it.
 pub fn step_aside() -> Result<()> {
     let ours = rustix::process::getpid().as_raw_nonzero().get();
     for top in hierarchies()?.into_iter().filter(|one| one.unified) {

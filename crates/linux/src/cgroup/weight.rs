@@ -13,8 +13,9 @@ use target_spec::HostSpec;
 const SHARES_PER_THREAD: u64 = 1024;
 /// Weight of one thread, in version 2.
 const WEIGHT_PER_THREAD: u64 = 100;
-/// Largest weights that the kernel accepts, in version 1 and in version 2.
+/// Largest weight that the kernel accepts, in version 1.
 const SHARES_MAX: u64 = 1 << 18;
+/// Largest weight that the kernel accepts, in version 2.
 const WEIGHT_MAX: u64 = 10_000;
 
 /// Number of busy threads that a host represents on each of its CPUs. A loaded JVM has about this
@@ -24,9 +25,6 @@ const THREADS_PER_CPU: u64 = 4;
 
 impl Group {
     /// Sets the weight that the host's JVMs would have without a group.
-    ///
-    /// # Errors
-    /// The kernel refuses.
     pub(super) fn weigh(&self, spec: &HostSpec) -> Result<()> {
         let Some(place) = self.place("cpu") else {
             return Ok(());

@@ -52,7 +52,6 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// Returns all messages.
     pub(crate) fn into_messages(self) -> Vec<Message> {
         self.messages
     }

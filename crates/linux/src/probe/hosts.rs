@@ -35,10 +35,8 @@ use softnet::Softnet;
 use std::path::{Path, PathBuf};
 use topology::CpuSet;
 
-/// Place of the readings of this machine.
 const MACHINE: &str = "machine";
 
-/// Probe of the whole machine.
 pub(crate) struct MachineProbe {
     cpu: Cpu,
     memory: Memory,

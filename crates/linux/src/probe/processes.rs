@@ -18,7 +18,6 @@ use std::path::PathBuf;
 pub use threads::BLOCKED;
 use threads::Threads;
 
-/// Probe of one process.
 pub(crate) struct Process {
     place: String,
     stat: KernelFile,

@@ -251,7 +251,6 @@ fn cpu_ns() -> u64 {
     clock::thread_cpu_ns() + remote::cpu_there_ns()
 }
 
-/// Runs a sampler's thread.
 fn sample(mut tasks: Vec<Task>, shared: &Shared) -> Vec<ProbeCost> {
     let mut out = Out::new();
     let mut cpu_mark_ns = cpu_ns();

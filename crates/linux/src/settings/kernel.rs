@@ -51,7 +51,6 @@ pub struct ClockState {
     pub error_us: u64,
 }
 
-/// Reads all values of [`SYSCTLS`] and [`OTHER_FILES`].
 pub(super) fn values(root: &Root) -> BTreeMap<String, FactResult<String>> {
     let sysctl = |name: &&str| {
         let path = format!("/proc/sys/{}", name.replace('.', "/"));

@@ -65,7 +65,6 @@ impl Root {
         }
     }
 
-    /// Reads a file that contains one whole number.
     pub fn number(&self, path: &str) -> FactResult<u64> {
         let word = self.word(path)?;
         word.parse().map_err(|_| format!("{path} contains no number"))

@@ -219,7 +219,7 @@ pub fn rare_silence(quiet_s: f64, limit_s: f64, times: usize) -> Statement {
     )
 }
 
-/// V20: states how far this machine's clock moved against the monotonic clock.
+/// V20: states how far the machine's wall clock moved against the monotonic clock.
 pub fn clock_moved(clock: &ClockMove, limit_s: f64) -> Statement {
     let words = format!(
         "the clock of this machine moved by {:+.3} s against the monotonic clock in {:.0} s \

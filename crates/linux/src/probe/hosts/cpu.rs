@@ -36,7 +36,6 @@ const NAMES: [&str; 10] = [
     "mpstat.%gnice",
 ];
 
-/// One reading of `/proc/stat`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Stat {
     /// Ticks of `cpu` (all CPUs), and then of `cpu0` and so on for the CPUs that are online.
@@ -47,7 +46,6 @@ pub(super) struct Stat {
     blocked: u64,
 }
 
-/// Probe of the machine's CPUs.
 pub(crate) struct Cpu {
     place: String,
     source: KernelFile,

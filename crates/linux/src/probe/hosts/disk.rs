@@ -77,7 +77,6 @@ pub(crate) enum Devices {
     Only(String),
 }
 
-/// Probe of the machine's block devices.
 pub(crate) struct Disks {
     place: String,
     source: KernelFile,
@@ -105,7 +104,6 @@ impl Disks {
         })
     }
 
-    /// Records the traffic since the last sample.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let now = parse(&self.source.read()?).context("/proc/diskstats")?;
         let previous = self.last.replace(now_ns, now.clone());

@@ -215,7 +215,6 @@ impl Process {
         Ok(stat.user + stat.system)
     }
 
-    /// Returns the kilobytes that the process has read and written.
     fn moved_kb(&mut self) -> Result<[f64; 2]> {
         let Some(source) = &mut self.io else {
             return Ok([0.0; 2]);
@@ -229,7 +228,6 @@ impl Process {
 /// The machine's physical disks. Devices that are composed of other devices are omitted.
 struct Disks {
     source: KernelFile,
-    /// Devices of the nodes' volumes.
     volumes: Vec<String>,
     /// Traffic that nodes had requested and that volumes had transferred at the first sample, in
     /// kB.

@@ -19,7 +19,6 @@ const FLOWS: [(&str, &str); 4] = [
     ("pgpgout", "vmstat.bo"),
 ];
 
-/// Probe of the machine's memory.
 pub(crate) struct Memory {
     place: String,
     meminfo: KernelFile,

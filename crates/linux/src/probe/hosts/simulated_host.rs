@@ -144,7 +144,6 @@ impl StandIn {
     }
 }
 
-/// Returns the number of the device on which a directory is.
 fn device_of(folder: &Path) -> Result<u64> {
     let found = rustix::fs::stat(folder);
     Ok(found.with_context(|| format!("look at {}", folder.display()))?.st_dev)
