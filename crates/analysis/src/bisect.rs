@@ -49,7 +49,6 @@ impl Effect {
         })
     }
 
-    /// Returns true if the interval contains a ratio of 1.
     fn may_be_none(self) -> bool {
         let [low, high] = self.ci95;
         low <= 1.0 && high >= 1.0

@@ -222,7 +222,6 @@ pub(crate) fn coefficients(ln_scale: f64, [sigma, kappa]: [f64; 2]) -> Coefficie
     }
 }
 
-/// Returns the lowest and the highest measured load.
 pub(crate) fn ends(seen: &Observations<'_, f64>) -> [f64; 2] {
     let places = seen.places.iter().map(|place| **place);
     [

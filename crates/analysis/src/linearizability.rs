@@ -212,7 +212,6 @@ impl<'h> Search<'h> {
         left.collect()
     }
 
-    /// Returns the operations of unknown outcome that can take effect next.
     fn unknown_candidates(&self, candidates: &[usize]) -> impl Iterator<Item = usize> {
         let returned = candidates.iter().filter_map(|&place| self.operation(place).returned_ns);
         let earliest_ns = returned.min().unwrap_or(u64::MAX);
@@ -339,7 +338,6 @@ impl SearchState {
         self.bits[place / 64] >> (place % 64) & 1 == 1
     }
 
-    /// Returns the indices whose bit is not set.
     fn rest(&self) -> impl Iterator<Item = usize> {
         (self.first..self.order.len()).filter(|&place| !self.has(place))
     }

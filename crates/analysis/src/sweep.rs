@@ -238,7 +238,6 @@ struct Noise {
 }
 
 impl Noise {
-    /// Pools the noise over all points that have several blocks.
     fn pooled(points: &[&SweepStep]) -> Noise {
         let (mut sum, mut freedom) = (0.0, 0.0);
         for point in points {

@@ -41,7 +41,6 @@ pub struct OpenFile {
     kind: FileKind,
     /// Offset of the next byte to read.
     at: u64,
-    /// Number of bytes read up to now.
     bytes: u64,
     /// Time that reads have taken up to now, in nanoseconds.
     waited_ns: u64,
@@ -165,7 +164,6 @@ fn check_plain(file: &File) -> io::Result<rustix::fs::Stat> {
     }
 }
 
-/// Returns the name of an object's type in messages.
 fn file_type(found: &rustix::fs::Stat) -> &'static str {
     match FileType::from_raw_mode(found.st_mode) {
         FileType::RegularFile => "a regular file",

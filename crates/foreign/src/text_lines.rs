@@ -12,7 +12,6 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, BufReader, ErrorKind, Read, Seek};
 
-/// Number of bytes that one read requests.
 const BUFFER_BYTES: usize = 256 << 10;
 /// Minimum length of a hole. Shorter runs of zero bytes occur in texts: UTF-16 has one after each
 /// letter, and a value may contain some.
@@ -217,7 +216,6 @@ impl<R: Source> TextLines<R> {
         self.at += length as u64;
     }
 
-    /// Moves bytes of the buffer to the line.
     fn take(&mut self, length: usize, number: u64) -> io::Result<()> {
         if self.line.len() + length > self.line_bytes_max {
             let text = format!(

@@ -154,7 +154,6 @@ fn wanted(spec: &HostSpec) -> Vec<(Capability, &'static str, bool)> {
     ]
 }
 
-/// Returns the required capabilities that are missing, each with its reason.
 fn missing(wanted: &[(Capability, &str, bool)]) -> Vec<String> {
     let missing = |one: &CapabilityStatus| {
         let is_it = |(capability, _, is_wanted): &&(Capability, &str, bool)| {

@@ -426,14 +426,12 @@ fn pids(dir: &Path) -> Vec<i32> {
         .collect()
 }
 
-/// Returns the process ids in a group and in the groups below it.
 fn all_pids(dir: &Path) -> Vec<i32> {
     let below = process_group::groups_in(dir);
     let of_each = below.iter().map(PathBuf::as_path).chain([dir]);
     of_each.flat_map(pids).collect()
 }
 
-/// Removes a group and the groups below it.
 fn remove(dir: &Path) -> std::io::Result<()> {
     for below in process_group::groups_in(dir) {
         std::fs::remove_dir(below)?;

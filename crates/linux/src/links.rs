@@ -52,7 +52,6 @@ pub(crate) fn speed(name: &str) -> Option<f64> {
     (megabits > 0.0).then_some(megabits * 1e6)
 }
 
-/// Directory with a folder for each link.
 const NET: &str = "/sys/class/net";
 
 /// Returns the fastest of the links with these names. `has` returns true if a file exists in the

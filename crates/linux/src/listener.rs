@@ -101,7 +101,6 @@ fn address_of(hex: &str) -> Option<IpAddr> {
     }
 }
 
-/// Returns the process that has a socket open.
 fn holder(inode: u64) -> Result<u32> {
     let wanted = format!("socket:[{inode}]");
     let mut hidden = 0;

@@ -162,7 +162,6 @@ impl Message {
         message
     }
 
-    /// Removes an address from a link.
     pub fn no_address(index: i32, address: Ipv4Addr, prefix: u8) -> Message {
         let mut message = Message::new(RTM_DELADDR, ACK);
         message.address_body(index, address, prefix);
@@ -176,7 +175,6 @@ impl Message {
         message
     }
 
-    /// Requests the queues of all links.
     pub fn queues() -> Message {
         let mut message = Message::new(RTM_GETQDISC, DUMP);
         message.queue_header(0, 0, 0);
@@ -191,7 +189,6 @@ impl Message {
         message
     }
 
-    /// Removes the outermost queue of a link.
     pub fn no_queue(index: i32) -> Message {
         let mut message = Message::new(RTM_DELQDISC, ACK);
         message.queue_header(index, 0, ROOT);

@@ -221,7 +221,6 @@ impl<'r, R: 'r> Table<'r, R> {
         }
     }
 
-    /// Returns the values of a row, in the order of the columns.
     pub(crate) fn cells<'a>(&self, row: &'a R) -> impl Iterator<Item = Cell<'a>> {
         self.columns.iter().map(move |column| (column.of)(row))
     }

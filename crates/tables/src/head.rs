@@ -25,7 +25,6 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// Builds the head of a trial that has ended.
     pub(crate) fn from_finding(finding: &TrialFinding) -> Head {
         let measured = finding.phases.iter().find(|phase| phase.name == "measure");
         Head {
@@ -125,7 +124,6 @@ pub(crate) fn place<'r, R: 'r>(
         )
 }
 
-/// Adds the columns that identify the trial.
 pub(crate) fn columns<'r, R: 'r>(
     table: Table<'r, R>,
     head: impl for<'a> Fn(&'a R) -> &'a Head + Copy + 'r,

@@ -24,7 +24,6 @@ pub(crate) struct ParquetFile<W: Write + Send> {
     rows: usize,
 }
 
-/// Values of one column in the current row group.
 struct ColumnValues {
     values: Values,
     levels: Vec<i16>,

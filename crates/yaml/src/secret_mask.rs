@@ -9,7 +9,6 @@ use crate::secret_name::{names_login_token, names_secret};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Text in place of a secret.
 const MASK: &str = "***";
 
 /// The two forms of text, which differ in the meaning of `: ` and of blanks.
@@ -295,7 +294,6 @@ fn ends_value(c: char) -> bool {
     c.is_whitespace() || ",.;:)]}'\"`".contains(c)
 }
 
-/// Returns true if a text begins with a name and `=` or `:`.
 fn begins_with_name(text: &str) -> bool {
     let rest = text.trim_start_matches(is_name_part);
     rest.len() < text.len() && rest.starts_with(['=', ':'])

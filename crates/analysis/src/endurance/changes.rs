@@ -70,7 +70,6 @@ pub fn changes(blocks: &[f64]) -> Vec<Change> {
     (0..at.len()).map(change).collect()
 }
 
-/// Returns the range of blocks from the previous change to the next change.
 fn around(at: &[usize], index: usize, end: usize) -> (usize, usize) {
     let before = index.checked_sub(1).map_or(0, |before| at[before]);
     (before, at.get(index + 1).copied().unwrap_or(end))
@@ -105,7 +104,6 @@ fn slope_cost(blocks: &[f64]) -> f64 {
     autocorrelation::variance(&left) * left.len().saturating_sub(1) as f64
 }
 
-/// Returns the sum of squares around the means of the segments between changes.
 fn total(cost: &Cost, at: &[usize]) -> f64 {
     let ends = || at.iter().copied().chain([cost.len()]);
     let begins = [0].into_iter().chain(at.iter().copied());

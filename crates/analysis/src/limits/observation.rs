@@ -146,7 +146,6 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// Returns the readings of one row, for example one reading for each node, host or disk.
     fn read(&self, kind: LimitKind) -> Vec<LimitReading> {
         match kind {
             LimitKind::Client => self.client(),
@@ -342,7 +341,6 @@ impl<'a> Table<'a> {
         log.or_else(has_log)
     }
 
-    /// Returns the share of time in which requests waited for a thread of the pool, if known.
     fn waiting_share(&self, pool: &str, node: &str) -> Option<f64> {
         let pending = self.view.at(&format!("thread_pools.{pool}.pending"), node)?;
         Some(pending.share(|count| count >= 1.0))

@@ -37,7 +37,6 @@ fn facts() -> TrialFacts {
     }
 }
 
-/// Returns the readings of a node on which no resource is near its limit.
 fn calm() -> Vec<WindowSeries<'static>> {
     let constant = [
         ("mpstat.%idle", "machine", 40.0),

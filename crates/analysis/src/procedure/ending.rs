@@ -316,7 +316,6 @@ fn sides(below: Option<u32>, above: Option<u32>) -> String {
     parts.join(", ")
 }
 
-/// Describes the known range of a search that did not find a load.
 fn range_words(range: Option<Range>, bound: &Bound) -> String {
     match range {
         Some(range) => range.words(bound),

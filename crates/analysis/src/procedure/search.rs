@@ -320,7 +320,6 @@ struct Path {
     /// to hold.
     low: Option<u64>,
     high: Option<High>,
-    /// Number of trials that exceeded the bound.
     fails: u32,
     /// True after the first hold. From then on, the search does not bisect.
     is_holding: bool,
@@ -345,7 +344,6 @@ struct Path {
 struct High {
     value: u64,
     why: String,
-    /// True if the load was too high for the client.
     is_by_client: bool,
 }
 

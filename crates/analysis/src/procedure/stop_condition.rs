@@ -70,7 +70,6 @@ impl Until {
 /// Minimum number of points beyond a knee for a plateau. A single point could be an incident.
 const PLATEAU_POINTS: usize = 2;
 
-/// Returns true if the points so far have a knee, and enough points beyond this knee.
 fn is_plateau(found: &[(Point, &TrialOutcome)]) -> bool {
     let rung = |(point, found): &(Point, &TrialOutcome)| SweepStep {
         load: point.value(),

@@ -217,7 +217,6 @@ impl CallTree {
     }
 }
 
-/// A callee that remains in a pruned tree.
 #[derive(Clone, Copy)]
 struct Callee<'a> {
     name: &'a str,

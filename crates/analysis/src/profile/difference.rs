@@ -147,7 +147,6 @@ fn sure([low, high]: [f64; 2]) -> f64 {
     }
 }
 
-/// Costs per operation in one trial.
 struct SideCosts<'a> {
     of: &'a TrialProfile,
     /// Cost of each name with callees, and without them.

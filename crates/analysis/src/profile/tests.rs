@@ -34,7 +34,6 @@ fn stacks() -> Vec<(String, f64)> {
     (0..10).flat_map(stage).collect()
 }
 
-/// The planted method, which mostly reads the clock.
 const PLANTED: &str = "lab/Burn.burn";
 const CALLER: &str = "Stage1;java/lang/Thread.run;io/netty/FastThreadLocalRunnable.run;\
                       org/apache/cassandra/S1.run;org/apache/cassandra/S1.execute;\

@@ -99,7 +99,6 @@ impl BaselineLevel {
         self.expected_max(self.outside as f64 + 0.5, count)
     }
 
-    /// Returns how many of `count` normal intervals may be far outside of the level.
     fn far_outside_max(&self, count: usize) -> usize {
         self.expected_max(self.far_outside as f64, count)
     }
@@ -247,7 +246,6 @@ impl IntervalSeries {
             && self.is_near(&stretch[..FIRST.min(stretch.len())])
     }
 
-    /// Returns true if the median of the values of `points` is normal.
     fn is_near(&self, points: &[Point]) -> bool {
         let values: Vec<f64> = points.iter().map(|point| point.value).collect();
         !self.is_beyond(

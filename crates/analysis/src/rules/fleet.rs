@@ -51,7 +51,6 @@ pub(super) fn together(evidence: &Evidence, limits: &Limits) -> RuleResult {
     (RuleOutcome::Pass, detail)
 }
 
-/// Returns all reasons why a client was not synchronized with the others.
 fn not_together(client: &ClientSeen, limits: &Limits) -> Vec<WeighedJudgement> {
     let warned = |value: f64, detail| WeighedJudgement {
         outcome: RuleOutcome::Warn,

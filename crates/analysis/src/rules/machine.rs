@@ -146,7 +146,6 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> WeighedJudgement 
     }
 }
 
-/// Returns the longest time without an interval on record, in seconds.
 fn without_interval_s(window: &Window) -> f64 {
     window.gap_longest_s.max(window.interval_longest_s - INTERVAL_S)
 }
@@ -197,14 +196,12 @@ fn cpu_of_others(machine: &MachineUse, limits: &Limits) -> Option<RuleResult> {
     Some((warn_if(cpu.others >= limits.others_cpu_share), detail))
 }
 
-/// Returns the share of other programs in the CPU time that the workers did not have.
 fn share_of_others(cpu: CpuUse, window: &Window) -> f64 {
     let workers = window.cpu_ns as f64 / 1e9 / window.seconds.max(1e-9) / cpu.cpus.max(1.0);
     let rest = cpu.others + cpu.nodes + (cpu.client - workers).max(0.0);
     if rest > 0.0 { cpu.others / rest } else { 0.0 }
 }
 
-/// Judges the time in which the workers waited for a CPU that other programs used.
 fn waiting(evidence: &Evidence, machine: &MachineUse, limits: &Limits) -> Option<RuleResult> {
     let window = &evidence.window;
     let (cpu, wait_ns) = (machine.cpu?, window.wait_ns?);

@@ -224,7 +224,6 @@ impl Measurement {
         self.within([limit, limit])
     }
 
-    /// Adds the client, node or kind of operation that the value belongs to.
     pub(super) fn at(self, place: impl Into<String>) -> Measurement {
         Measurement {
             place: Some(place.into()),

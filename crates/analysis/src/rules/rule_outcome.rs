@@ -18,7 +18,6 @@ measure::word_enum! {
     }
 }
 
-/// Outcome of a rule, with its sentence and numbers.
 pub(super) type RuleResult = (RuleOutcome, Statement);
 
 /// Judges a number by two limits. The rule warns at the first limit and fails at the second.

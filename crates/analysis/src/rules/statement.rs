@@ -2,7 +2,6 @@
 
 use super::measurement::Measurement;
 
-/// Observation of a rule: a sentence, and the numbers in the sentence.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Statement {
     /// Sentence without a full stop.

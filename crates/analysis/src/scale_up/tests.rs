@@ -114,7 +114,6 @@ fn a_law_fitted_to_published_efficiencies_stays_in_its_bounds() {
     near(kappa, 0.002, 4e-4);
 }
 
-/// Returns the share of machines for which an interval contains the true value.
 fn coverage(runs: u64, holds: impl Fn(u64) -> Option<bool>) -> f64 {
     let told: Vec<bool> = (0..runs).filter_map(holds).collect();
     assert!(told.len() as u64 > runs * 9 / 10, "{} told", told.len());
@@ -140,7 +139,6 @@ fn efficiencies_are_covered_as_often_as_they_say() {
     }
 }
 
-/// Returns the share of runs in which the true model is chosen as the best.
 fn chosen(truth: (Model, &[f64]), runs: u64) -> f64 {
     let right = (0..runs).filter(|seed| {
         let points = planted(truth, &LADDER, 4, 0.005, *seed);

@@ -88,7 +88,6 @@ pub(super) struct View<'a> {
 }
 
 impl View<'_> {
-    /// Returns a kernel value, or the reason why it is not known.
     pub(super) fn value(&self, name: &str) -> Result<&str, String> {
         match self.facts.values.get(name) {
             Some(Ok(value)) => Ok(value),

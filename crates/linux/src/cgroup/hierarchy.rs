@@ -15,7 +15,6 @@ const SWITCHED: [&str; 4] = ["cpuset", "cpu", "memory", "io"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hierarchy {
     pub(super) parent: PathBuf,
-    /// Mount point of the hierarchy.
     pub(super) top: PathBuf,
     pub(super) unified: bool,
     /// Controllers of the hierarchy in version 1. In version 2, the kernel lists them.

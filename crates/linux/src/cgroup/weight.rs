@@ -9,9 +9,7 @@ use super::{CgroupDir, Group, read, write};
 use anyhow::Result;
 use target_spec::HostSpec;
 
-/// Weight of one thread, in version 1.
 const SHARES_PER_THREAD: u64 = 1024;
-/// Weight of one thread, in version 2.
 const WEIGHT_PER_THREAD: u64 = 100;
 /// Largest weight that the kernel accepts, in version 1.
 const SHARES_MAX: u64 = 1 << 18;

@@ -103,7 +103,6 @@ impl Lose for Loss {
     }
 }
 
-/// Returns the names of links as keys of a set.
 fn keys(links: &[Link]) -> Vec<Vec<u8>> {
     let links: BTreeSet<_> = links.iter().collect();
     links.into_iter().map(|link| link_key(&link.name())).collect()

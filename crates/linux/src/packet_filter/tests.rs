@@ -68,7 +68,6 @@ impl Two {
         self.host.inside(Filter::open).unwrap().unwrap()
     }
 
-    /// Drops packets until the filter removes the table.
     fn lose(&self, losses: &[HostLoss]) -> Filter<HostLoss> {
         let mut filter = self.filter();
         filter.add(TABLE, losses).unwrap();

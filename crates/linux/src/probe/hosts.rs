@@ -94,7 +94,6 @@ fn online_cpus() -> Option<CpuSet> {
     CpuSet::parse_list(text.trim()).ok()
 }
 
-/// Opens a file below `/proc/net` in this process's view.
 fn own_net(name: &str) -> Result<KernelFile> {
     KernelFile::open(format!("/proc/self/net/{name}"))
 }

@@ -19,7 +19,6 @@ const BUFFER_BYTES: usize = 16 << 10;
 /// is smaller, so a longer file must have an unknown format.
 const FILE_BYTES_MAX: usize = 4 << 20;
 
-/// A file of the kernel that is kept open.
 #[derive(Debug)]
 pub(crate) struct KernelFile {
     path: PathBuf,

@@ -162,7 +162,6 @@ pub(super) struct Stat {
 }
 
 impl Stat {
-    /// Returns true if the process is stopped. None of its threads runs until it is continued.
     pub fn is_stopped(&self) -> bool {
         matches!(self.state, 'T' | 't')
     }
@@ -215,7 +214,6 @@ impl Io {
     }
 }
 
-/// Returns the names of the machine's NUMA nodes, such as `node0`.
 pub(crate) fn numa_nodes() -> Vec<String> {
     let entries = std::fs::read_dir("/sys/devices/system/node");
     let mut nodes: Vec<String> = entries

@@ -95,7 +95,6 @@ impl Task {
     }
 }
 
-/// Records a problem unless it is already recorded.
 fn note(problems: &mut Vec<String>, problem: String) {
     if problems.len() < PROBLEMS_COUNT_MAX && !problems.contains(&problem) {
         problems.push(problem);
@@ -199,7 +198,6 @@ impl Drop for Probes {
     }
 }
 
-/// State that the sampling threads share with the thread that takes the readings.
 #[derive(Default)]
 struct Shared {
     readings: Mutex<Vec<Reading>>,

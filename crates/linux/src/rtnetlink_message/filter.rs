@@ -92,7 +92,6 @@ pub const PORT_KEY_BYTES: usize = 2;
 /// Length of an IPv4 address as a key, in bytes.
 pub const ADDRESS_KEY_BYTES: usize = 4;
 
-/// Link over which a host communicates with itself.
 const LOOPBACK: &str = "lo";
 
 /// Destination to which this host redirects packets that it must lose on output. The destination is
@@ -124,12 +123,10 @@ impl Message {
         Message::new_table(NEW_TABLE, CREATE | EXCLUSIVE, table)
     }
 
-    /// Removes a table with its contents.
     pub fn no_table(table: Table<'_>) -> Message {
         Message::new_table(DEL_TABLE, 0, table)
     }
 
-    /// Requests all tables of a family.
     pub fn tables(family: Family) -> Message {
         Message::new_family(GET_TABLE, DUMP, family)
     }

@@ -50,7 +50,6 @@ struct Line {
     source: String,
 }
 
-/// Returns the mounts that contain `folders`, without duplicates.
 pub(super) fn mounts(root: &Root, folders: &[PathBuf], unseen: &mut Vec<String>) -> Vec<Mount> {
     let mut mounts: Vec<Mount> = Vec::new();
     if folders.is_empty() {

@@ -61,7 +61,6 @@ pub(super) fn values(root: &Root) -> BTreeMap<String, FactResult<String>> {
     values.chain(OTHER_FILES.iter().map(other)).collect()
 }
 
-/// Returns the total memory and the total swap, in bytes.
 pub(super) fn memory(root: &Root) -> (FactResult<u64>, FactResult<u64>) {
     let text = root.text("/proc/meminfo");
     let of = |name: &str| {
@@ -75,7 +74,6 @@ pub(super) fn memory(root: &Root) -> (FactResult<u64>, FactResult<u64>) {
     (of("MemTotal"), of("SwapTotal"))
 }
 
-/// Returns the number of CPUs for each frequency governor.
 pub(super) fn governors(root: &Root) -> BTreeMap<String, usize> {
     const FOLDER: &str = "/sys/devices/system/cpu";
     let mut governors = BTreeMap::new();

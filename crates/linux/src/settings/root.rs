@@ -30,7 +30,6 @@ impl Root {
         Root(std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
     }
 
-    /// Returns true if the root is that of this machine.
     pub fn is_machine(&self) -> bool {
         self.0 == Path::new("/")
     }

@@ -111,7 +111,6 @@ pub fn program(name: &str) -> Result<PathBuf> {
         })
 }
 
-/// Runs a program and returns its exit code and all its output.
 fn run(
     program: &Path,
     prepare: impl FnOnce(&mut std::process::Command),

@@ -194,7 +194,6 @@ impl LoopDevice {
     }
 }
 
-/// Returns the path of the backing file of a loop device.
 fn backing(name: &str) -> Option<String> {
     let text = std::fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).ok()?;
     Some(text.trim_end_matches('\n').to_owned())

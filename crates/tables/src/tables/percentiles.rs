@@ -16,7 +16,6 @@ use store::{HistogramKind, Trial, WindowHistograms};
 const TICKS: u32 = 5;
 const MS_NS: f64 = 1e6;
 
-/// Point of a percentile curve.
 pub(super) struct PercentileRow {
     head: Head,
     kind: String,

@@ -48,7 +48,6 @@ pub(super) struct SecondRow {
     service: Option<QuantilesRecord>,
 }
 
-/// Row of the table `client`: the figures of the client itself in one interval.
 pub(super) struct ClientRow {
     when: IntervalTime,
     client: ClientIntervalRecord,
@@ -154,7 +153,6 @@ pub(super) fn client_table<'r>() -> Table<'r, ClientRow> {
     counts(table)
 }
 
-/// Adds the counters of operations before they were sent, and the counters of connections.
 fn counts<'r>(table: Table<'r, ClientRow>) -> Table<'r, ClientRow> {
     let count = |row: &ClientRow, which: ClientCount| Some(row.client.counts[which]);
     let ops = "operations";

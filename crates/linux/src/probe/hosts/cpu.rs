@@ -61,7 +61,6 @@ impl Cpu {
         })
     }
 
-    /// Records the shares of the time since the last sample, and the columns of `vmstat`.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let now = parse(&self.source.read()?).context("/proc/stat")?;
         // The process that reads the file is itself running, so it is subtracted, as in vmstat.

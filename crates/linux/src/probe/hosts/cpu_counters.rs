@@ -24,13 +24,11 @@ const fn misses(which: CacheId) -> Cache {
     }
 }
 
-/// Probe of the hardware counters of some CPUs.
 pub(crate) struct CpuCounters {
     place: String,
     events: Vec<EventCounters>,
 }
 
-/// Counters of one event, one for each CPU.
 struct EventCounters {
     name: &'static str,
     cpus: Vec<Counter>,
@@ -63,7 +61,6 @@ impl CpuCounters {
         })
     }
 
-    /// Records the rates since the last sample, summed over the CPUs.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         for event in &mut self.events {
             let counts: io::Result<Vec<Count>> = event.cpus.iter_mut().map(read).collect();

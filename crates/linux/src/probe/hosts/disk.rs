@@ -69,7 +69,6 @@ const DIRECTIONS: [Direction; 3] = [
     },
 ];
 
-/// Devices that the probe shows.
 pub(crate) enum Devices {
     /// The machine's devices, without those that other probes show.
     AllBut(Vec<String>),

@@ -38,7 +38,6 @@ impl Memory {
         })
     }
 
-    /// Records the use of memory and the paging since the last sample.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let held = held(&self.meminfo.read()?).context("/proc/meminfo")?;
         for (name, kb) in held {

@@ -96,7 +96,6 @@ impl Network {
         })
     }
 
-    /// Records the traffic since the last sample, and the current number of connections.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let mut now = Counters {
             interfaces: interfaces(&self.dev.read()?).context("net/dev")?,

@@ -24,7 +24,6 @@ pub(crate) struct HostFiles<'a> {
     /// Group of version 2, which reports pressure and CPU time even without controllers.
     pub unified: Option<&'a Path>,
     pub device: Option<&'a str>,
-    /// Mount point of the host's volume.
     pub volume: Option<&'a Path>,
 }
 
@@ -285,7 +284,6 @@ fn value(text: &str, key: &str) -> Result<Option<u64>> {
     Ok(None)
 }
 
-/// Parses a file or a word that contains one number.
 fn number(text: &str, what: &str) -> Result<u64> {
     let word = text.trim();
     word.parse().with_context(|| format!("{what} is {word:?}"))

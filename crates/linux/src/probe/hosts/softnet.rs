@@ -12,7 +12,6 @@ use std::path::PathBuf;
 /// the times that a CPU had work left at the end of its time slice.
 const RATES: [&str; 3] = ["sar.total/s", "sar.dropd/s", "sar.squeezd/s"];
 
-/// Probe of `softnet_stat`, which has a line per CPU.
 pub(crate) struct Softnet {
     place: String,
     source: KernelFile,
@@ -28,7 +27,6 @@ impl Softnet {
         })
     }
 
-    /// Records the rates since the last sample.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let now = parse(&self.source.read()?)?;
         let Some((before, seconds)) = self.last.replace(now_ns, now) else {
