@@ -33,7 +33,7 @@ const CORRELATION_Z: f64 = 1.645;
 const CORRELATION_MAX: f64 = 0.8;
 const FREEDOM_MIN: f64 = 3.0;
 /// Distance from the median, in robust standard deviations, above which the worst value is an
-/// incident. In 8 % of series of 30 independent normal values, one value is that far from the
+/// incident. In 20 % of series of 30 independent normal values, one value is that far from the
 /// median. Such a value lengthens the interval only a little.
 const INCIDENT_DEVIATIONS: f64 = 3.0;
 /// Number of further occurrences of the worst incident that the interval allows for. An event that
@@ -41,7 +41,7 @@ const INCIDENT_DEVIATIONS: f64 = 3.0;
 /// count, Garwood 1936).
 pub(crate) const INCIDENTS_MORE: f64 = 4.57;
 /// Distance from the median, in robust standard deviations, above which a value counts as an
-/// incident. In 3 % of series of 30 normal values, one value is that far from the median.
+/// incident. In 4 % of series of 30 normal values, one value is that far from the median.
 const COUNTED_DEVIATIONS: f64 = 4.0;
 /// Number of incidents below which reports mark the interval as less certain. Fewer incidents
 /// determine their rate only to within a factor of two.
@@ -53,8 +53,8 @@ const MAD_TO_DEVIATION: f64 = 1.4826;
 pub const NORMAL_975: f64 = 1.96;
 
 /// Length of a window, in seconds, below which reports mark the intervals as less certain. If
-/// incidents occur once in ten seconds or less often, the intervals of windows of 5 to 10 s contain
-/// the true value in only 70 to 85 % of cases.
+/// incidents occur once in 10 to 20 s, the intervals of windows of 10 s contain the true value in
+/// only 61 to 89 % of cases (simulated; docs/measurement.md).
 pub const SHORT_WINDOW_S: f64 = 30.0;
 
 /// Returns true if a window of this length is so short that reports must mark its intervals as less

@@ -4,14 +4,13 @@
 //! It uses logarithms, because ratios also hold on other machines. The result is the ratio of
 //! geometric means with a 95 % interval by Student's t.
 //!
-//! With one block per variant, the comparison has a ratio but no interval. The variation *between*
-//! runs was not observed, and the much smaller variation within a run must not replace it. The
-//! finding is [`Finding::Inconclusive`], whatever the ratio is.
+//! With one block per variant, the comparison has a ratio but no interval, because the variation
+//! *between* runs was not observed. The finding is then [`Finding::Inconclusive`].
 //!
 //! Only interleaved trials are pairs. Consecutive runs also differ by everything that changed
-//! between them, and the blocks of a run cannot show such a change. As a result, Welch's test
-//! called equal runs different in 13 to 23 % of cases. So the interval of such runs is widened by a
-//! stated variance between runs ([`Metric::between_runs`]), and the strongest finding is
+//! between them, and the blocks of a run cannot show such a change. Welch's test called equal runs
+//! different in 13 to 23 % of cases. So the interval of such runs is widened by a stated variance
+//! between runs ([`Metric::between_runs`]), and the strongest finding is
 //! [`Finding::LooksDifferent`].
 //!
 //! A percentile may be known only as a lower bound. Then the ratio is a bound as well, and only one

@@ -29,7 +29,7 @@ pub const LEVEL_MARGIN: f64 = 0.05;
 /// Time for which a series must be normal without interruption, in seconds.
 pub const HOLD_S: f64 = 30.0;
 /// Distance from the median, in standard deviations, beyond which an interval is outside of its
-/// level. In 3 % of series of 30 normal values, one value is that far from the median. The
+/// level. In 1 % of series of 30 normal values, one value is that far from the median. The
 /// distribution of measured seconds has longer tails.
 pub const DEVIATIONS: f64 = 4.0;
 /// Number of intervals at the start of a period whose median must be normal too. Without this rule,

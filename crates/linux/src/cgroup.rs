@@ -310,7 +310,8 @@ impl Group {
     /// exist.
     ///
     /// # Errors
-    /// A process does not end, or a directory cannot be removed.
+    /// A process does not end, a directory is not a control group, or a directory cannot be
+    /// removed.
     pub fn end(&self) -> Result<()> {
         self.check()?;
         let deadline = Deadline::after(END_LIMIT);

@@ -13,8 +13,8 @@ const SECRETS: [&str; 9] = [
     "tokenkey",
 ];
 
-/// Last words of names about a secret. Their values are a place, a limit or a class, as in
-/// `password_file` and in Cassandra's `credentials_validity`.
+/// Last words of names that describe a secret but do not contain one. Their values are a location,
+/// a limit or a class, as in `password_file` and in Cassandra's `credentials_validity`.
 const DETAILS: [&str; 21] = [
     "algorithm",
     "authenticator",

@@ -87,8 +87,6 @@ pub const REST_S: u64 = 10;
 trait Decide {
     fn outlook(&self) -> ProcedureEstimate;
 
-    /// Returns the next step. `seen` contains the trials of one variant in one block so far, in the
-    /// order in which they ran.
     fn next(&self, seen: &[SeenTrial]) -> Next;
 
     fn p99_bound_ms(&self) -> Option<f64> {
@@ -111,13 +109,10 @@ trait Decide {
         None
     }
 
-    /// Returns the role of a turn, if the role is known before the first measurement.
     fn role(&self, _turn: usize) -> Role {
         Role::Probe
     }
 
-    /// Returns the length of a trial's window, in ns. `measure_ns` is the length that the study
-    /// sets.
     fn window_ns(&self, role: Role, measure_ns: u64) -> u64 {
         measure_ns * role.windows()
     }

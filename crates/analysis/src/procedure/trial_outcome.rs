@@ -285,10 +285,7 @@ impl Bound {
         }
     }
 
-    /// Returns the information that a disturbed trial without an answer still provides. If the
-    /// trial stayed within the bound, the target can serve this load. If even the median latency is
-    /// far above the limit, the load is too high. If the target did far less than the client
-    /// offered, the target cannot do more.
+    /// Returns the information that a disturbed trial without an answer still provides.
     pub(super) fn told_despite(&self, found: Option<&TrialOutcome>) -> Despite {
         match found {
             Some(found) if self.broken(found).is_none() => Despite::Kept,

@@ -112,8 +112,8 @@ fn the_levels_are_those_of_a_simulation() {
     ]);
     let paths = 20_000;
     for (seen, (min, max, overall)) in left(paths, 11, &looks).into_iter().zip(looks) {
-        // By chance alone, one in a thousand draws exceeds this limit. The seed is fixed, so the
-        // result is always the same.
+        // By chance alone, about one in two thousand simulations of a schedule exceeds this limit.
+        // The seed is fixed, so the result is always the same.
         let most = 3.5 * (overall * (1.0 - overall) / paths as f64).sqrt();
         assert!(
             (seen - overall).abs() <= most,

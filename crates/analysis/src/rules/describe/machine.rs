@@ -204,7 +204,7 @@ pub fn common_silence(quiet_s: f64, limit_s: f64, seconds: usize) -> Statement {
     ))
 }
 
-/// V19: states a rare silence of the target, in seconds.
+/// V19: states a rare silence of the target. All times are in seconds.
 pub fn rare_silence(quiet_s: f64, limit_s: f64, times: usize) -> Statement {
     let often = match times {
         0 | 1 => "once",
