@@ -27,14 +27,13 @@ const BATCHES_MIN: usize = 10;
 /// standard errors may be due to chance.
 const CORRELATION_Z: f64 = 1.645;
 /// Maximum lag-1 correlation. At this value, an interval is 3 times as long as without correlation.
-/// The degrees of freedom are never taken as fewer than [`FREEDOM_MIN`]. In simulations on AR(1)
-/// series of 10 to 240 values, the limits 0.95 and 1 change the coverage by at most 0.3 points.
-/// However, they make one interval in twenty 3 to 8 times as long.
+/// In simulations on AR(1) series of 10 to 240 values, maxima of 0.95 and 1 instead of 0.8 change
+/// the coverage by at most 0.3 points. However, they make one interval in twenty 3 to 8 times as
+/// long.
 const CORRELATION_MAX: f64 = 0.8;
-/// Minimum degrees of freedom of an interval. See [`CORRELATION_MAX`].
 const FREEDOM_MIN: f64 = 3.0;
 /// Distance from the median, in robust standard deviations, above which the worst value is an
-/// incident. In 8 % of series of 30 independent normal values, one value is that far from the
+/// incident. In 20 % of series of 30 independent normal values, one value is that far from the
 /// median. Such a value lengthens the interval only a little.
 const INCIDENT_DEVIATIONS: f64 = 3.0;
 /// Number of further occurrences of the worst incident that the interval allows for. An event that
@@ -42,7 +41,7 @@ const INCIDENT_DEVIATIONS: f64 = 3.0;
 /// count, Garwood 1936).
 pub(crate) const INCIDENTS_MORE: f64 = 4.57;
 /// Distance from the median, in robust standard deviations, above which a value counts as an
-/// incident. In 3 % of series of 30 normal values, one value is that far from the median.
+/// incident. In 4 % of series of 30 normal values, one value is that far from the median.
 const COUNTED_DEVIATIONS: f64 = 4.0;
 /// Number of incidents below which reports mark the interval as less certain. Fewer incidents
 /// determine their rate only to within a factor of two.
@@ -53,9 +52,9 @@ const MAD_TO_DEVIATION: f64 = 1.4826;
 /// errors.
 pub const NORMAL_975: f64 = 1.96;
 
-/// Length of a window, in seconds, below which reports mark the intervals as less certain. Short
-/// windows are not sufficient for incidents that come once in ten seconds or less often. Then
-/// windows of 5 to 10 s cover the true value in only 70 to 85 % of cases.
+/// Length of a window, in seconds, below which reports mark the intervals as less certain. If
+/// incidents occur once in 10 to 20 s, the intervals of windows of 10 s contain the true value in
+/// only 61 to 89 % of cases (simulated; docs/measurement.md).
 pub const SHORT_WINDOW_S: f64 = 30.0;
 
 /// Returns true if a window of this length is so short that reports must mark its intervals as less
@@ -79,7 +78,7 @@ pub struct Estimate {
     /// Effective sample size: the number of independent values with the same information as the
     /// series.
     pub effective_count: f64,
-    /// Number of incidents, which are runs of consecutive values that stand out.
+    /// Number of incidents: runs of consecutive outliers that deviate in the same direction.
     pub incidents_count: usize,
 }
 
@@ -148,8 +147,8 @@ fn join(values: &[f64]) -> (Vec<f64>, f64) {
     }
 }
 
-/// Returns the distances of the worst value below and above the median, if that value is an
-/// outlier; otherwise zeros.
+/// Returns the distance of the farthest outlier below the median, and its distance above the
+/// median. The other distance is 0. Without an outlier, both distances are 0.
 fn incident(values: &[f64]) -> [f64; 2] {
     let (middle, usual) = median_and_deviation(values);
     let far = |value: &&f64| (**value - middle).abs() > INCIDENT_DEVIATIONS * usual;
@@ -162,7 +161,7 @@ fn incident(values: &[f64]) -> [f64; 2] {
     })
 }
 
-/// Counts the runs of neighbours that stand out on the same side of the median.
+/// Counts the runs of consecutive outliers on the same side of the median.
 fn incidents_count(values: &[f64]) -> usize {
     let (middle, usual) = median_and_deviation(values);
     let far = COUNTED_DEVIATIONS * usual;
@@ -346,7 +345,7 @@ mod tests {
     }
 
     /// Returns the share of windows whose interval contains the true throughput, and the share of
-    /// those intervals that are labelled.
+    /// windows whose interval depends on few incidents.
     fn coverage(pauses: Pauses, seconds: usize, windows: u32, seed: u64) -> [f64; 2] {
         let mut chance = Chance::new(seed);
         let (mut hits, mut few) = (0, 0);
@@ -360,8 +359,9 @@ mod tests {
         [hits, few].map(|count| f64::from(count) / f64::from(windows))
     }
 
-    /// Each row contains the time between two pauses and the length of a pause, in seconds. Then
-    /// follow the limits of the coverage, and the limits of the share of labelled windows.
+    /// Each row contains the time between two pauses, and the length of a pause, in seconds. The
+    /// next items are the limits of the coverage, and the limits of the share of windows with few
+    /// incidents.
     const PAUSES: [(f64, f64, [f64; 2], [f64; 2]); 9] = [
         (1e9, 1.0, [0.92, 0.98], [0.0, 0.08]),
         (2.0, 0.1, [0.94, 1.0], [0.0, 1.0]),

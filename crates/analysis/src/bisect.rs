@@ -1,11 +1,11 @@
 //! Bisects a row of builds to find the first one that is worse. [`next`] returns the build to
 //! compare next, and finally the result of all comparisons.
 //!
-//! Every build is compared with the first build of the row, which is good. The last build is bad. A
-//! build counts as good if its ratio is nearer to the ratio of the first build than to that of the
-//! last build. The distances are on a logarithmic scale. Otherwise, the build counts as bad. So a
-//! small difference of all builds, or an unlucky run, does not mislead the search. If the interval
-//! of a build contains the middle between the two ratios, the comparison does not decide anything.
+//! Every build is compared with the first build of the row, which counts as good. The search starts
+//! only if the last build is worse than the first. A build counts as good if its ratio is nearer to
+//! 1 than to the ratio of the last build, and otherwise as bad. The distances are on a logarithmic
+//! scale. So a small difference of all builds, or an unlucky run, does not mislead the search. If
+//! the interval of a build contains the middle between the two ratios, the comparison is undecided.
 
 use std::fmt;
 
@@ -26,8 +26,8 @@ pub struct Effect {
 
 impl Effect {
     /// Pools several effects, each weighted by its precision (the inverse of its variance, on the
-    /// logarithmic scale). Returns `None` if `all` is empty, or if one of the effects has no
-    /// interval.
+    /// logarithmic scale). Returns `None` if `all` is empty. If a weight is not finite, a single
+    /// effect is returned unchanged, and several effects result in `None`.
     pub fn pooled(all: &[Effect]) -> Option<Effect> {
         let mut sums = (0.0, 0.0);
         for effect in all {
@@ -49,7 +49,6 @@ impl Effect {
         })
     }
 
-    /// Returns true if the interval contains a ratio of 1.
     fn may_be_none(self) -> bool {
         let [low, high] = self.ci95;
         low <= 1.0 && high >= 1.0
@@ -90,8 +89,8 @@ pub enum Next {
         /// Effect of the build, compared with the first build of the row.
         effect: Effect,
     },
-    /// The first worse build is either `bad` or one of the builds directly before `bad`. These
-    /// builds cannot be compared.
+    /// The first worse build is `bad`, or one of the builds between `good` and `bad`. The builds
+    /// between them cannot be compared.
     Between {
         /// Last build that is known to be good.
         good: usize,
@@ -168,7 +167,7 @@ pub fn next(seen: &[SeenBuild], higher_is_better: bool) -> Next {
 }
 
 /// Returns the build that is nearest to the middle between the builds `good` and `bad`. Returns
-/// `None` if no build lies between them, or if none of these builds can be compared.
+/// `None` if there is no build between them, or if none of these builds can be compared.
 fn between(seen: &[SeenBuild], good: usize, bad: usize) -> Option<usize> {
     let middle = good.midpoint(bad);
     let can = (good + 1..bad).filter(|build| !seen[*build].is_skipped);
@@ -315,7 +314,6 @@ mod tests {
         };
     }
 
-    /// Some of the builds cannot be compared.
     #[test]
     fn incomparable_rows_are_skipped_and_named_if_they_matter() {
         let effect = |ratio: f64| Effect {

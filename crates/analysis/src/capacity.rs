@@ -21,9 +21,9 @@ pub struct Demand {
 pub const BEYOND_MAX: f64 = 2.0;
 
 /// Returns the number of nodes for a demand: f + max(copies, ⌈skew × demand × (1 + growth) ÷
-/// held⌉). Here f is the number of nodes that may fail, and `held` is the measured throughput of
-/// one node. Returns `None` if `held` is 0. The formula assumes that the work per operation does
-/// not depend on the number of nodes.
+/// held⌉). Here, f is the number of nodes that may fail, and held is the measured throughput of one
+/// node (`held_per_node`). Returns `None` if `held_per_node` is not a positive finite number. The
+/// formula assumes that the work per operation does not depend on the number of nodes.
 pub fn nodes(demand: Demand, held_per_node: f64) -> Option<u64> {
     if !(held_per_node.is_finite() && held_per_node > 0.0) {
         return None;

@@ -1,18 +1,16 @@
 //! Compares two variants.
 //!
-//! A run is one unit: a million operations of one run are one observation of that variant on that
-//! day. So a comparison uses one number per block and variant. It uses logarithms, because ratios
-//! carry over to other machines. The result is the ratio of geometric means with a 95 % interval by
-//! Student's t.
+//! A comparison uses one number per block and variant, however many operations the block contains.
+//! It uses logarithms, because ratios also hold on other machines. The result is the ratio of
+//! geometric means with a 95 % interval by Student's t.
 //!
-//! With one block per variant, the comparison has a ratio but no interval. The variation *between*
-//! runs was not observed, and the much smaller variation within a run must not replace it. The
-//! finding is [`Finding::Inconclusive`], whatever the ratio is.
+//! With one block per variant, the comparison has a ratio but no interval, because the variation
+//! *between* runs was not observed. The finding is then [`Finding::Inconclusive`].
 //!
 //! Only interleaved trials are pairs. Consecutive runs also differ by everything that changed
-//! between them, and the blocks of a run cannot show such a change. As a result, Welch's test
-//! called equal runs different in 13 to 23 % of cases. So the interval of such runs is widened by a
-//! stated variance between runs ([`Metric::between_runs`]), and the strongest finding is
+//! between them, and the blocks of a run cannot show such a change. Welch's test called equal runs
+//! different in 13 to 23 % of cases. So the interval of such runs is widened by a stated variance
+//! between runs ([`Metric::between_runs`]), and the strongest finding is
 //! [`Finding::LooksDifferent`].
 //!
 //! A percentile may be known only as a lower bound. Then the ratio is a bound as well, and only one
@@ -26,8 +24,7 @@ use crate::robust::{self, Robust};
 use crate::sequential::Looks;
 use measure::Known;
 
-/// Properties of a compared metric: its better direction, and the margin within which two values
-/// count as equal.
+/// Properties of a compared metric on which a finding depends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Metric {
     /// True if higher values are better.
@@ -87,11 +84,11 @@ measure::word_enum! {
     /// Finding of a comparison, stated about the contender.
     #[derive(Default)]
     pub enum Finding {
-        /// The whole interval is on the better side of 1, and at least some of the interval is
-        /// outside the margin.
+        /// The whole interval is better than 1, and at least some of the interval is outside the
+        /// margin.
         Faster = "faster",
-        /// The whole interval is on the worse side of 1, and at least some of the interval is
-        /// outside the margin.
+        /// The whole interval is worse than 1, and at least some of the interval is outside the
+        /// margin.
         Slower = "slower",
         /// The contender is faster or slower, but the runs were not interleaved, so the machine may
         /// be the cause.
@@ -121,8 +118,8 @@ pub const LEVEL: f64 = 0.05;
 /// of equal variants would report a difference. Every third set of forty would contain more than
 /// two such studies (`docs/decisions/030-confidence-levels.md`).
 pub const DIFFERENCE_LEVEL: f64 = 0.03;
-/// Smallest visible difference, as a share, above which reports omit the number. A comparison that
-/// can only detect tenfold differences is of no use.
+/// Smallest detectable difference, as a share, above which reports omit this difference. A
+/// comparison that can only detect tenfold differences is of no use.
 pub const TENFOLD: f64 = 9.0;
 /// Probability with which a comparison detects a difference of the size of
 /// [`Comparison::could_see`].
@@ -139,7 +136,8 @@ pub struct Comparison {
     pub ratio: f64,
     /// Direction in which the ratio is only a bound. `None` if the exact ratio is known.
     pub bound: Option<Bound>,
-    /// Number of blocks for pairs; otherwise the number of runs of the smaller side.
+    /// Number of pairs. For runs that are not paired: the number of usable blocks of the variant
+    /// that has fewer of them.
     pub blocks: usize,
     /// Standard deviation between runs, as a share, by which the interval is widened. `None` for
     /// pairs.
@@ -178,7 +176,8 @@ impl Bound {
     }
 
     /// Returns the direction in which a ratio is open, or `None` if the exact ratio is known. Each
-    /// argument is true if that variant has lower bounds.
+    /// argument is true if that variant has lower bounds. Returns an error if both variants have
+    /// lower bounds.
     fn for_sides(baseline: bool, contender: bool) -> Result<Option<Bound>, NotCompared> {
         match (baseline, contender) {
             (false, false) => Ok(None),
@@ -198,7 +197,6 @@ pub enum NotCompared {
     BoundsOnBothSides,
 }
 
-/// Standard error of the logarithm of a ratio, with its degrees of freedom.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct LogError {
     standard_error: f64,
@@ -327,9 +325,9 @@ impl Comparison {
         self
     }
 
-    /// Returns the 95 % confidence interval of the ratio over all looks, without adjustment for
-    /// other comparisons. Returns `None` with one block per variant, for a bound, before the first
-    /// look, and if an end of the interval is not finite.
+    /// Returns the confidence interval of the ratio. Its error probability of 5 % applies to all
+    /// looks, and to all comparisons that share the level. Returns `None` with one block per
+    /// variant, for a bound, before the first look, and if an end of the interval is not finite.
     pub fn ci95(&self) -> Option<[f64; 2]> {
         self.bound.is_none().then(|| self.reach()).flatten()
     }
@@ -427,8 +425,8 @@ impl Comparison {
     ///   half, or so close to 1 that the second half is within the margin.
     ///
     /// Returns `None` with one block, and if the result is above [`BLOCKS_TO_SETTLE_MAX`]. Also
-    /// returns `None` if the runs did not alternate or the ratio is a bound, because further blocks
-    /// of this kind would not help.
+    /// returns `None` if the runs are not paired or the ratio is a bound, because further blocks of
+    /// this kind would not help.
     pub fn blocks_to_settle(&self, level: f64) -> Option<usize> {
         let helps = self.between_runs.is_none() && self.bound.is_none();
         let error = self.error.filter(|_| helps)?;

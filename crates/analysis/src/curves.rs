@@ -1,8 +1,9 @@
 //! The Universal Scalability Law: throughput against the operations in flight as one curve.
 //!
-//! X(N) = λ N ÷ (1 + σ (N − 1) + κ N (N − 1)) (Gunther, "Guerrilla Capacity Planning", 2007). λ is
-//! the throughput of one operation in flight, σ the share of the work that is serialized. κ is the
-//! cost of coherency, which makes throughput fall beyond N* = √((1 − σ) ÷ κ).
+//! X(N) = λ N ÷ (1 + σ (N − 1) + κ N (N − 1)) (Gunther, "Guerrilla Capacity Planning", 2007). N is
+//! the number of operations in flight, λ the throughput of one operation in flight, and σ the share
+//! of the work that is serialized. κ is the cost of coherency. Because of κ, throughput falls
+//! beyond N* = √((1 − σ) ÷ κ).
 //!
 //! The curve is fitted to ln X by least squares with 0 ≤ σ ≤ 1 and κ ≥ 0 (see
 //! [`crate::least_squares`]).
@@ -10,8 +11,8 @@
 //! A curve can be drawn through any points. So this module does not return a curve for few loads,
 //! or for loads that end before throughput bends. It also returns no curve if the points deviate
 //! from the curve. If κ does not differ significantly from 0, the result has no peak, even if the
-//! formula has one. The result also has no peak at or before the first measured load: throughput
-//! falls from that load on, and the rise was not measured.
+//! formula has one. If the peak is at or before the first measured load, the result contains only
+//! that load, because the rise of throughput was not measured.
 
 use crate::least_squares::{self, Curve, Fit, FixedCoefficients, Observations, SeriesByPoint};
 
@@ -21,7 +22,7 @@ pub use crate::least_squares::BLOCKS_MIN;
 pub const LOADS_MIN: usize = 6;
 /// Minimum ratio of the highest measured throughput to the throughput at the peak of the curve.
 const PEAK_RATIO_MIN: f64 = 0.6;
-/// Maximum distance of the points from the curve (root mean square of ln).
+/// Maximum root mean square of ln (measured ÷ curve) of the points.
 pub(crate) const OFF_MAX: f64 = 0.05;
 /// Maximum ratio of the load at a reported peak to the highest measured load.
 const BEYOND_MAX: f64 = 2.0;
@@ -67,7 +68,7 @@ pub struct Usl {
 /// Location of the peak of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Peak {
-    /// The peak is within the measured loads.
+    /// The peak is above the first measured load, and at most at twice the highest measured load.
     At {
         /// Number of operations in flight at the peak.
         threads: f64,
@@ -77,14 +78,14 @@ pub enum Peak {
         ops_per_s: f64,
     },
     /// The peak is at or before the first measured load, because throughput only falls over the
-    /// measured loads. The formula may then put N* below 1, or at 0 if σ is 1.
+    /// measured loads. By the formula, N* may then be below 1, or 0 if σ is 1.
     First {
         /// First measured load, as a number of operations in flight.
         threads: f64,
     },
-    /// κ does not differ significantly from 0: throughput levels off within the measured loads.
+    /// κ does not differ significantly from 0, so the measurement does not show a peak.
     Inconclusive,
-    /// The peak is at a load to which the curve must not be extrapolated.
+    /// The peak is above twice the highest measured load, where the curve must not be extrapolated.
     Beyond,
 }
 
@@ -95,8 +96,8 @@ pub enum NoCurve {
     FewLoads(usize),
     /// The loads end before throughput bends.
     StillGrowing,
-    /// The points are too far from the best curve. The value is their distance (root mean square of
-    /// ln).
+    /// The points are too far from the best curve. The value is the root mean square of ln
+    /// (measured ÷ curve).
     OffCurve(f64),
 }
 
@@ -140,7 +141,7 @@ impl Coefficients {
         }
     }
 
-    /// Returns the highest throughput at this load and above. The result is infinite if the
+    /// Returns the highest throughput at the load `first` and above. The result is infinite if the
     /// throughput grows without limit.
     fn most(self, first: f64) -> f64 {
         match self.peak_threads() {
@@ -177,13 +178,13 @@ pub(crate) fn slowing(threads: f64, [sigma, kappa]: [f64; 2]) -> f64 {
     1.0 + sigma * (threads - 1.0) + kappa * threads * (threads - 1.0)
 }
 
-/// All coefficients are fitted, because none has a fixed value.
 const FREE: FixedCoefficients<2> = [None; 2];
 
 /// Fits the curve. The same loads always return the same curve and intervals.
 ///
 /// # Errors
-/// The loads do not show a curve.
+/// Fewer than [`LOADS_MIN`] loads are usable, the points deviate too much from the best curve, or
+/// throughput does not flatten within the measured loads.
 pub fn fit(loads: &[Load]) -> Result<Usl, NoCurve> {
     let usable = loads.iter().filter(|load| load.threads >= 1.0);
     let measured: Vec<(f64, &[Option<f64>])> =
@@ -221,7 +222,6 @@ pub(crate) fn coefficients(ln_scale: f64, [sigma, kappa]: [f64; 2]) -> Coefficie
     }
 }
 
-/// Returns the first and the last load measured.
 pub(crate) fn ends(seen: &Observations<'_, f64>) -> [f64; 2] {
     let places = seen.places.iter().map(|place| **place);
     [
@@ -255,8 +255,8 @@ pub(crate) fn peak(
     }
 }
 
-/// Returns the intervals of σ, κ and N*. With enough blocks, they come from resampled blocks,
-/// otherwise from the growth of the squares.
+/// Returns the intervals of σ, κ and N*. With at least `BLOCKS_MIN` blocks, they come from
+/// resampled blocks, and otherwise from the growth of the residual sum of squares.
 fn intervals(
     measured: &SeriesByPoint<'_, f64>,
     seen: &Observations<'_, f64>,
@@ -274,7 +274,6 @@ fn intervals(
     [sigma, kappa, threads_between(seen, found, kappa)]
 }
 
-/// Returns the intervals of σ, κ and N* from resamples of the blocks.
 fn between_draws(draws: &[[f64; 2]], blocks: usize) -> [[f64; 2]; 3] {
     let of = |pick: fn(Coefficients) -> f64| {
         let values = draws.iter().map(|drawn| pick(coefficients(0.0, *drawn)));

@@ -6,8 +6,8 @@
 //! on its commit log. The node syncs the log before the acknowledgement (batch, group) or
 //! periodically. With periodic syncs, a loss of power destroys the writes that the node
 //! acknowledged since the last sync. Invariant: a promise counts as kept only if neither the
-//! configuration nor a failure allows a loss. If this module cannot tell whether a loss is
-//! possible, the promise is unknown.
+//! configuration nor a failure allows that a read misses an acknowledged write. If this module
+//! cannot tell whether a loss is possible, the promise is unknown.
 
 use std::collections::BTreeSet;
 
@@ -70,7 +70,7 @@ pub struct FailureEvent {
     pub what: String,
     /// Names of the nodes that the failure hit.
     pub nodes: Vec<String>,
-    /// Data that each node of the failure may have lost.
+    /// Data that each of the `nodes` may have lost.
     pub loses: DataLoss,
 }
 
@@ -247,7 +247,7 @@ fn nodes(count: usize) -> String {
     }
 }
 
-/// Acknowledged writes that a node has lost, with a description of the lost data.
+/// Loss of acknowledged writes by one node. `Yes` describes the lost data.
 enum Lossy {
     No,
     Yes(String),
@@ -411,8 +411,8 @@ mod tests {
             ((1, 3), Some(PERIODIC), Unsynced, Some(15.0)),
             ((2, 2), Some(buffered), Memory, Some(15.0)),
             ((2, 2), Some(PERIODIC), Memory, Some(1.1)),
-            // In these cases, no time limit applies, because either no write or any write may be
-            // lost.
+            // In these cases, no time limit applies: no write or any write may be lost, or the
+            // commit log is unknown.
             ((2, 2), Some(PERIODIC), Nothing, None),
             ((2, 3), Some(PERIODIC), Unsynced, None),
             ((2, 2), Some(BATCH), Unsynced, None),

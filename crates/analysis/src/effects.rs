@@ -21,8 +21,8 @@ use crate::compare::{Comparison, Finding, Metric, NotCompared, compare_paired};
 use crate::multiple_comparisons::AdjustedFinding;
 use measure::Known;
 
-/// Minimum number of blocks for the interval of an effect. With two blocks, the interval is 12.7
-/// standard errors wide on each side, so it cannot distinguish a realistic effect from chance.
+/// Minimum number of blocks for the interval of an effect. With two blocks, the interval extends
+/// 12.7 standard errors to each side, so it cannot distinguish a realistic effect from chance.
 pub const BLOCKS_MIN: usize = 3;
 
 /// Axes of a matrix, with the number of values of each axis. The value of the last axis changes
@@ -62,8 +62,9 @@ pub struct Effect {
     /// Comparison that contains the ratio of the effect. Here, `blocks` is the number of blocks
     /// that contain every cell of the effect.
     pub comparison: Comparison,
-    /// Absolute value of the logarithm of the ratio. In this unit, all effects have the same error
-    /// if all cells have the same error. A half-normal plot shows this value (Daniel 1959).
+    /// Absolute logarithm of the ratio, divided by the root of the sum of the squared weights. In
+    /// this unit, all effects have the same error if all cells have the same error. A half-normal
+    /// plot shows this value (Daniel 1959).
     pub scaled: f64,
 }
 

@@ -1,8 +1,8 @@
 //! Analyses hours under one load: drift, changes of level, cycles, growth, and the agreement of a
 //! long run with short ones.
 //!
-//! All analyses use *blocks* of a window: consecutive seconds are correlated, and a test that
-//! assumes independence would call every swing a trend. Each submodule names its sources.
+//! The analyses of drift, changes and growth use *blocks* of a window, because consecutive seconds
+//! are correlated. A test that assumes independence would report every fluctuation as a trend.
 //! Invariants: throughput and latency are judged separately, because one is often steady while the
 //! other is not. The analyses do not name causes.
 

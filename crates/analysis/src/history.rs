@@ -3,14 +3,14 @@
 //! The method is that of Fleming et al., "Hunter: Using Change Point Detection to Hunt for
 //! Performance Regressions" (ICPE 2023, arXiv 2301.03034), as Apache Otava implements it. It is the
 //! divisive search by energy distance of Matteson and James (arXiv 1306.4933). Student's t replaces
-//! their permutation test, so the same series always has the same result. Windows overlap by half.
-//! The first pass uses ten times the level. The second pass removes changes that are weak once
-//! their neighbours are known.
+//! their permutation test, so the same series always has the same result. Windows overlap by at
+//! most half. The first pass uses ten times the level. The second pass removes changes that are
+//! weak once their neighbours are known.
 //!
 //! One detail differs. Otava passes deviations that divide by n to a t test that expects n − 1,
-//! where n is the number of values. For samples of 4 and 3 values, Otava's p is 0.00093, but the
-//! correct p is 0.00195. This module passes the correct deviations, so it finds fewer changes in
-//! series of few runs.
+//! where n is the number of values. For example, for two samples of 4 and 3 values, Otava's p is
+//! 0.00093, but the correct p is 0.00195. This module passes the correct deviations, so it finds
+//! fewer changes in series of few runs.
 
 use crate::autocorrelation;
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -116,8 +116,8 @@ pub fn shifts(values: &[f64], limits: Limits) -> Vec<Shift> {
     }
 }
 
-/// Returns the candidates, which are changes in windows that overlap by half, at ten times the
-/// level.
+/// Returns the candidates: the changes in overlapping windows, at ten times the level. A window
+/// starts half a window after the previous start, or at the last change, whichever is later.
 fn weak(values: &[f64], limits: Limits) -> Vec<usize> {
     let (window, step) = (limits.window.max(2), (limits.window / 2).max(1));
     let (mut found, mut start) = (Vec::new(), 0);
@@ -187,7 +187,6 @@ struct Distances {
     sums: Vec<Vec<f64>>,
 }
 
-/// Division of a segment, with its energy distance.
 #[derive(Clone, Copy)]
 struct Split {
     at: usize,
@@ -248,9 +247,9 @@ impl Distances {
     }
 }
 
-/// Returns the p value of Student's two-sided t test with a common variance. This is a probability
-/// for two samples of one distribution: their means differ by at least as much as the means of
-/// these two samples.
+/// Returns the p value of Student's two-sided t test with a common variance. This is the
+/// probability that the means of two samples of one distribution differ by at least as much as
+/// these means.
 fn p_of_difference(left: &[f64], right: &[f64]) -> f64 {
     let (n, m) = (left.len() as f64, right.len() as f64);
     let freedom = n + m - 2.0;

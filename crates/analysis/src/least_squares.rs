@@ -8,8 +8,8 @@
 //! steps with the damping of Levenberg and Marquardt, and stays within the bounds.
 //!
 //! If there are enough blocks, the intervals come from resampling the blocks. Otherwise, they come
-//! from the growth of the squares. The same points always return the same fit and the same
-//! intervals.
+//! from the growth of the residual sum of squares. The same points always return the same fit and
+//! the same intervals.
 
 mod noise;
 mod observations;
@@ -23,8 +23,8 @@ pub use observations::{
 
 /// Minimum number of blocks for intervals that are computed from the spread between blocks.
 pub const BLOCKS_MIN: usize = 5;
-/// Number of resamples. With five blocks, the ends of an interval are the second value from each
-/// end of the sorted resamples.
+/// Number of resamples. With five blocks, the ends of an interval are the third value from each end
+/// of the sorted resamples.
 const RESAMPLES: u64 = 2000;
 /// Maximum number of steps of the fit, which usually needs about ten.
 const STEPS_MAX: usize = 200;
@@ -38,7 +38,8 @@ pub trait Curve<const P: usize> {
     type At;
     /// Minimum and maximum of each coefficient.
     const BOUNDS: [[f64; 2]; P];
-    /// Distance up to which a profile varies a coefficient that has no upper bound.
+    /// Lowest value at which the search for the upper end of an interval starts, unless the upper
+    /// bound of the coefficient is lower.
     const FAR: [f64; P];
     /// Starting points of the fit. All starting points lead to the same result, except for curves
     /// that are nearly flat or straight. The fit keeps the best result.
@@ -109,7 +110,6 @@ pub fn fit<const P: usize, C: Curve<P>>(
     fit_from::<P, C>(seen, held, C::BEGINS)
 }
 
-/// Fits a curve from these starting points, and keeps the best result.
 fn fit_from<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     held: &FixedCoefficients<P>,

@@ -18,8 +18,8 @@
 //! - Load: [`procedure`] for the next point, [`sweep`] for the knee, [`curves`] and
 //!   [`mod@scale_up`] for curves, which [`least_squares`] fits.
 //! - Judgements: [`rules`] on the validity of a trial, [`requirements`] on requirements, and
-//!   [`capacity`] on the value of a throughput. [`mod@limits`] is for the resource that was nearest
-//!   its limit.
+//!   [`capacity`] on the number of nodes for a demand. [`mod@limits`] is for the resource that was
+//!   nearest its limit.
 //! - Profiles: [`mod@profile`] for the frames in which two variants differ.
 //! - Failures: [`mod@recovery`] from a fault, [`durability`] of acknowledged writes, and
 //!   [`linearizability`] of registers.
@@ -57,7 +57,7 @@ pub mod variant;
 pub mod warmup_end;
 
 pub use percentile_interval::{Blocks, QUANTILES};
-// Statistics of a series that is too long to keep in memory.
+// Items that other crates use by the name of this crate alone.
 pub use autocorrelation::{Estimate, mean_estimate};
 pub use compare::{
     Bound, Comparison, DIFFERENCE_LEVEL, Finding, LEVEL, Metric, NotCompared, TENFOLD,

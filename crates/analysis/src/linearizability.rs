@@ -9,10 +9,10 @@
 //! Linearizability is local (Herlihy and Wing, 1990), so the search judges each register alone.
 //!
 //! An operation of unknown outcome may take effect at any time after its invocation, or never. The
-//! search uses such an operation only if the next operation needs its value. It does not revisit a
-//! state with the same or more operations of unknown outcome used. An operation that failed had no
-//! effect. The search reports a violation only after it has tried all orders. If that would take
-//! too many states, it reports only the number of states.
+//! search uses such an operation only if an operation that may come next needs its value. It does
+//! not revisit a state with the same or more operations of unknown outcome used. An operation that
+//! failed had no effect. The search reports a violation only after it has tried all orders. If that
+//! would take too many states, it reports only the number of states.
 
 use std::collections::HashMap;
 
@@ -52,8 +52,9 @@ pub enum RegisterEvent {
 pub enum HistoryVerdict {
     /// A valid order exists.
     Linearizable,
-    /// No valid order exists. On every path, the search stops at one of these operations, whose
-    /// answer no register would have returned. Each operation is given by its index in the history.
+    /// No valid order exists. The value contains the indices of operations in the history. At these
+    /// operations, the path with the most returned operations ended, because no register would have
+    /// returned their answers.
     Violated(Vec<usize>),
     /// The search gave up after this number of states.
     Undecided(u64),
@@ -66,7 +67,6 @@ pub fn judge(history: &[Operation], initial: Option<i64>, states_max: u64) -> Hi
     Search::new(history, initial).run(states_max)
 }
 
-/// A search in progress.
 struct Search<'h> {
     history: &'h [Operation],
     /// Operations that returned, by their indices in the history, ordered by invocation.
@@ -93,7 +93,6 @@ type Set = Box<[u64]>;
 /// value of the register after these operations.
 type State = ((usize, Set), Option<i64>);
 
-/// A step of the search. In each step, one operation takes effect.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EffectStep {
     /// An operation that returned, by its index in `Search::known`.
@@ -123,8 +122,8 @@ impl<'h> Search<'h> {
 
     fn run(mut self, states_max: u64) -> HistoryVerdict {
         let mut states = 0;
-        // Contains, for each state on the path, the steps that the search has not yet tried from
-        // that state. The search tries the last of these steps next.
+        // For each state on the path: the steps that the search has not yet tried from that state.
+        // The search tries the last of these steps next.
         let mut to_try = vec![self.steps()];
         while self.known.left > 0 {
             if states >= states_max {
@@ -174,8 +173,8 @@ impl<'h> Search<'h> {
         steps
     }
 
-    /// Returns true if the search must try the operation of unknown outcome as the next step. If
-    /// the next operation does not need the value of this operation, the order without this
+    /// Returns true if the search must try the operation of unknown outcome as the next step. If no
+    /// operation that may come next needs the value of this operation, the order without this
     /// operation is valid too. Of two operations with the same effect, the search takes the earlier
     /// one.
     fn is_worth_taking(&self, place: usize, candidates: &[usize]) -> bool {
@@ -213,7 +212,6 @@ impl<'h> Search<'h> {
         left.collect()
     }
 
-    /// Returns the operations of unknown outcome that can take effect next.
     fn unknown_candidates(&self, candidates: &[usize]) -> impl Iterator<Item = usize> {
         let returned = candidates.iter().filter_map(|&place| self.operation(place).returned_ns);
         let earliest_ns = returned.min().unwrap_or(u64::MAX);
@@ -340,7 +338,6 @@ impl SearchState {
         self.bits[place / 64] >> (place % 64) & 1 == 1
     }
 
-    /// Returns the indices whose bit is not set.
     fn rest(&self) -> impl Iterator<Item = usize> {
         (self.first..self.order.len()).filter(|&place| !self.has(place))
     }

@@ -2,15 +2,15 @@
 //!
 //! Suppose that a study has ten points with three metrics each, and that each comparison is judged
 //! alone at 3 %. Even if the variants are equal, six in ten such studies report a difference. So
-//! one metric at one point is *primary* and keeps the whole 3 %. All other comparisons are
+//! one metric at one point is *primary* and keeps the level of 3 %. All other comparisons are
 //! secondary, and their p values are adjusted by Holm's method (1979, "A simple sequentially
 //! rejective multiple test procedure"). Then the probability that any secondary comparison is
 //! falsely called different is at most 3 %, for any dependence between the comparisons. If the
 //! primary point has several contenders, their comparisons are adjusted among themselves in the
 //! same way.
 //!
-//! Findings of equivalence are not adjusted. Each end of the interval has an error of 2.5 %. If the
-//! true difference is larger than the margin, the interval is within the margin only by chance.
+//! Findings of equivalence are not adjusted. If the true difference is larger than the margin, the
+//! interval is within the margin in at most 2.5 % of cases.
 
 use crate::compare::{Comparison, DIFFERENCE_LEVEL, Finding};
 

@@ -48,8 +48,8 @@ pub struct Blocks {
     intervals_in_last: usize,
 }
 
-/// Pairs of latency in ns and count for the buckets that are not empty, ordered by latency. A whole
-/// histogram takes 290 kB, which is too large for each block.
+/// Pairs of latency in ns and count for the buckets that are not empty, ordered by latency. A
+/// [`Histogram`] takes 290 kB, which is too large for each block.
 type Block = Vec<(u64, u64)>;
 
 impl Default for Blocks {
@@ -116,6 +116,7 @@ impl Blocks {
     /// Returns the 95 % confidence interval of quantile `q`, in ns. Returns `None` with fewer than
     /// [`VALUES_ABOVE_MIN`] values above the quantile, or with fewer than five blocks. Also returns
     /// `None` if so few blocks contain the tail, or may contain it, that the interval has no upper
+    /// bound. It is also `None` if the quantile, or the upper end of its interval, is only a lower
     /// bound.
     pub fn quantile_ci95_ns(&self, q: f64) -> Option<[u64; 2]> {
         let merged = self.times.all();
@@ -148,7 +149,7 @@ impl Blocks {
     }
 
     /// Returns true if the interval of quantile `q` depends on few incidents. An incident is a
-    /// block that has far more values above the quantile than most other blocks.
+    /// block whose number of values above the quantile differs far from that of most other blocks.
     pub fn has_few_incidents(&self, q: f64) -> bool {
         let all = self.times.all();
         let value = all.quantile_ns(q);
@@ -256,7 +257,6 @@ fn values_of(histogram: &Histogram) -> Block {
         .collect()
 }
 
-/// Merges two blocks into one, ordered by value.
 fn joined(left: &[(u64, u64)], right: &[(u64, u64)]) -> Block {
     let mut all: Block = Vec::with_capacity(left.len() + right.len());
     all.extend_from_slice(left);

@@ -5,9 +5,9 @@
 //! different amounts of work per second. So a cost is CPU time per operation.
 //!
 //! The samples of one profile are not independent: they depend on the same compilations, the same
-//! garbage collections and the same neighbours of the machine. A test over samples would call
-//! equal variants different. So [`differences`] uses one cost per trial, and pairs of trials of
-//! the same block.
+//! garbage collections and the same other load of the machine. A test over samples would call equal
+//! variants different. So [`differences`] uses one cost per trial, and pairs of trials of the same
+//! block.
 
 mod call_tree;
 mod difference;

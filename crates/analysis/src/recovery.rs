@@ -1,8 +1,9 @@
 //! Measures the effect of a fault on the load. The effect consists of the dip, the lost operations,
 //! the first symptom, and the time until throughput and p99 were normal again.
 //!
-//! Invariants: every statement needs a level from intervals before the fault, without the effects
-//! of other faults. A recovery time needs consecutive normal intervals of [`HOLD_S`] in total.
+//! Invariants: dips and recovery times need a level from intervals before the fault, without the
+//! effects of other faults. A recovery time needs consecutive normal intervals of [`HOLD_S`] in
+//! total.
 //!
 //! Intervals also vary without a fault. So an interval is outside of its level only if it is worse
 //! by more than [`LEVEL_MARGIN`]. It must also be worse by more than [`DEVIATIONS`] standard
@@ -28,7 +29,7 @@ pub const LEVEL_MARGIN: f64 = 0.05;
 /// Time for which a series must be normal without interruption, in seconds.
 pub const HOLD_S: f64 = 30.0;
 /// Distance from the median, in standard deviations, beyond which an interval is outside of its
-/// level. In 3 % of series of 30 normal values, one value is that far from the median. The
+/// level. In 1 % of series of 30 normal values, one value is that far from the median. The
 /// distribution of measured seconds has longer tails.
 pub const DEVIATIONS: f64 = 4.0;
 /// Number of intervals at the start of a period whose median must be normal too. Without this rule,
@@ -37,7 +38,7 @@ pub const FIRST: usize = 5;
 /// Minimum number of intervals for a level. The standard deviation of fewer intervals is almost
 /// meaningless.
 pub const BEFORE_MIN: usize = 10;
-/// Step of proposed window lengths, in seconds. Each proposed length is a multiple of this step.
+/// Proposed window lengths are multiples of this length, in seconds.
 const WINDOW_STEP_S: f64 = 30.0;
 /// Time of the first fault to propose if the level before it was unknown, in seconds after the
 /// start of the window. It includes five intervals more than [`BEFORE_MIN`], because a stall of the
@@ -58,7 +59,7 @@ pub const P99_NOISE_MAX: f64 = 99.0;
 /// Minimum length of an interval for which a rate is computed, in seconds.
 const WHOLE_S: f64 = 0.5;
 
-/// Returns the window length to propose, in seconds, if the target is whole again `whole_s` seconds
+/// Returns the window length to propose, in seconds, if all nodes are up again `whole_s` seconds
 /// after the start of the window. The load then has [`HOLD_S`] to return to normal, and [`HOLD_S`]
 /// in which it must be normal.
 pub fn proposed_window_s(whole_s: f64) -> f64 {
@@ -280,7 +281,8 @@ impl FaultTimes {
         }
     }
 
-    /// Returns the time at which all nodes were up again, or infinity if this time is unknown.
+    /// Returns the time at which all nodes were up again, or the time of the healing if that time
+    /// is unknown. The result is infinite if both are unknown.
     fn over_s(&self) -> f64 {
         self.whole_s.or(self.healing_s).unwrap_or(f64::INFINITY)
     }
@@ -369,7 +371,8 @@ impl Recovery {
 /// Returns the level before a fault.
 ///
 /// # Errors
-/// The series has no level. The error is a description of the reason.
+/// Before the fault, there are fewer than [`BEFORE_MIN`] intervals without other faults, or
+/// throughput was 0 or varied too much. The error describes the reason.
 fn before(slices: &[Slice], fault: &FaultTimes, touched: &[[f64; 2]]) -> Result<Before, String> {
     let is_free = |slice: &Slice| {
         let hit = |[from_s, to_s]: &[f64; 2]| slice.from_s < *to_s && slice.to_s > *from_s;
@@ -419,15 +422,14 @@ fn before(slices: &[Slice], fault: &FaultTimes, touched: &[[f64; 2]]) -> Result<
 /// Number of significant digits of a measured value in a finding.
 const DIGITS: i32 = 6;
 
-/// Rounds a measured value to the number of digits that a finding shows.
 fn kept(value: f64) -> f64 {
     measure::number::round(value, DIGITS)
 }
 
 fn returns(course: &IntervalSeries, fault: &FaultTimes, until_s: f64) -> Returns {
     let hold = fault.healing_s.unwrap_or(until_s);
-    // If a series leaves its level long after the target was whole again, the fault is not the
-    // cause, so only earlier departures count.
+    // If a series leaves its level long after all nodes were up again, the fault is not the cause,
+    // so only earlier departures count.
     let after = |healing_s: f64| fault.whole_s.unwrap_or(healing_s) + HOLD_S;
     Returns {
         injected: course.back(fault.injected_s, hold, until_s),
@@ -437,10 +439,8 @@ fn returns(course: &IntervalSeries, fault: &FaultTimes, until_s: f64) -> Returns
     }
 }
 
-/// Function that returns one of the counters of an interval.
 type Count = fn(&Slice) -> u64;
 
-/// Returns the first symptom that clients could notice, if any.
 fn noticed(slices: &[Slice], fault: &FaultTimes, found: &Recovery) -> Option<FirstSymptom> {
     let before = found.before.as_ref().ok();
     let usual = |count: Count| {

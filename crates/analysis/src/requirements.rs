@@ -1,8 +1,9 @@
 //! Judges whether a number meets a requirement, by its interval.
 //!
-//! A requirement is met or missed only if the whole 95 % interval is on one side of the limit. So
-//! of 100 requirements that are just met, at most 2.5 count as missed. If the interval contains the
-//! limit, or if the interval is unknown, the result is [`RequirementResult::Inconclusive`].
+//! A requirement is met or missed only if the whole 95 % interval is on one side of the limit. So a
+//! requirement that is just met counts as missed with a probability of at most 2.5 %. If the
+//! interval contains the limit, or if the interval is unknown, the result is
+//! [`RequirementResult::Inconclusive`].
 
 use crate::autocorrelation;
 use crate::compare::Bound;
@@ -69,7 +70,7 @@ measure::word_enum! {
 }
 
 impl Limit {
-    /// Returns the direction of the limit, as a word.
+    /// Returns the direction of the limit.
     pub fn bound(self) -> Bound {
         match self {
             Limit::AtMost(_) => Bound::AtMost,
@@ -211,7 +212,7 @@ mod tests {
         assert_eq!(block_interval(&[1.0, 2.0]), None);
         assert_eq!(block_interval(&[1.0, 0.0, 2.0]), None);
         let [low, high] = block_interval(&[9.0, 10.0, 11.0]).unwrap();
-        // The interval is 4.303 × 0.1006 ÷ √3 around the logarithm of 9.966, with Student's t for
+        // The interval is ±4.303 × 0.1006 ÷ √3 around the logarithm of 9.966, with Student's t for
         // two degrees of freedom.
         assert!(
             (low - 7.76).abs() < 0.02 && (high - 12.80).abs() < 0.02,

@@ -1,24 +1,16 @@
 //! Measures how throughput grows with the number of units of a machine: cores, L3 caches, NUMA
-//! nodes or sockets.
+//! nodes or sockets. [`fits`] contains the curves through the points, and [`models`] contains their
+//! formulas.
 //!
 //! X(N) is the throughput with N units in use. x1 = X(1) is the throughput of one unit alone, with
-//! the same CPUs, memory and flags. E(N) = X(N) ÷ (N x1) is the efficiency, which is 1 if N units
-//! do N times as much as one unit. Three efficiencies have names from Talreja et al., "Performance
-//! Scaling of Cassandra on High-Thread Count Servers", ICPE 2019. That paper states 98 % and 90 %
-//! for one machine, and does not say to which ratio the second number refers:
-//!
-//! - within a socket: X(one socket full) ÷ (n x1), with n units on a socket;
-//! - of the system: X(machine full) ÷ (S n x1), with S sockets;
-//! - across sockets: X(machine full) ÷ (S X(one socket full)), which is the efficiency of the
-//!   system ÷ the efficiency within a socket.
+//! the same CPUs, memory and flags. The names of the three efficiencies ([`EfficiencyOf`]) are
+//! those of Talreja et al., "Performance Scaling of Cassandra on High-Thread Count Servers", ICPE
+//! 2019. That paper states 98 % and 90 % for one machine, but does not state which ratio the
+//! second number is.
 //!
 //! Both throughputs of a ratio come from the same blocks, so that changes from block to block
-//! cancel out. Ratio and interval are those of [`mod@crate::compare`]. One unit runs with the rest
-//! of the machine idle. If the unit then has a higher clock rate, every efficiency is too low by
-//! the same factor.
-//!
-//! [`fits`] contains the curves through the points, and [`models`] contains the formulas of the
-//! curves.
+//! cancel out. One unit runs with the rest of the machine idle. If the unit then has a higher clock
+//! rate, every efficiency relative to one unit is too low by the same factor.
 
 pub mod fits;
 pub mod models;
@@ -203,7 +195,6 @@ impl Point {
         is_whole.then(|| self.split.clone())
     }
 
-    /// Returns the usable throughputs, in op/s.
     fn usable(&self) -> Vec<f64> {
         let all = self.ops_per_s.iter();
         all.filter_map(|ops| least_squares::usable(*ops)).collect()

@@ -228,7 +228,6 @@ mod tests {
         }
     }
 
-    /// Only some designs separate main effects from the effects of two settings together.
     #[test]
     fn pairs_of_settings_are_mixed_as_the_design_says() {
         let leak = |design: Design, settings: usize| {

@@ -1,8 +1,8 @@
 //! Evaluates a comparison while its blocks arrive, without inflating the error rate.
 //!
-//! Suppose that a study looks at a 95 % interval after each block, and stops when the interval
-//! excludes 1. By the twelfth block, this study calls 18 % of equal variants different. Two ways of
-//! looking keep their level:
+//! Suppose that a study looks at a 95 % interval after each block from the third on, and stops when
+//! the interval excludes 1. By the twelfth block, this study calls 18 % of equal variants
+//! different. Two ways of looking keep their level:
 //!
 //! - [`Looks::Repeated`] is for studies that state the minimum and the maximum number of blocks
 //!   before the first block. Every look is at one constant nominal level (Pocock 1977, "Group
@@ -13,7 +13,7 @@
 //! - [`Looks::Anytime`] is for blocks that are added after the result is known. It uses the t
 //!   interval of Lai (1976, "On confidence sequences") with g = 1, as in Wang and Ramdas (2023) and
 //!   Lindon and others (2022). The interval is valid at every number of blocks at once, and takes
-//!   one to three blocks more.
+//!   one to three blocks more than [`Looks::Repeated`].
 //!
 //! Invariant: min, max and g never depend on measurements, because min and max come from the study
 //! and g is constant.

@@ -20,11 +20,11 @@ pub struct SweepStep {
     pub ops_per_s: Vec<f64>,
     /// p99 of the latency of all operations of the step, in ms.
     pub p99_ms: Known,
-    /// State that says which figures of the step are usable.
+    /// State that determines which figures of the step are usable.
     pub state: State,
 }
 
-/// State that says which figures of a point are usable.
+/// State that determines which figures of a point are usable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Both throughput and latency are usable.
@@ -58,10 +58,11 @@ pub struct Reading {
     /// Point with the highest throughput whose p99 is certainly within the bound. `None` if no
     /// bound is set.
     pub best_within_bound: Option<usize>,
-    /// Point with the highest throughput whose p99 is only known as a lower bound. `None` unless
-    /// the throughput exceeds that of `best_within_bound`.
+    /// Point with the highest throughput whose p99 is only known to be at least a value within the
+    /// bound. `None` unless the throughput exceeds that of `best_within_bound`.
     pub inconclusive_within_bound: Option<usize>,
-    /// First point that is saturated, or whose p99 is certainly above the bound.
+    /// First point that is saturated, or whose p99 is certainly above the bound. `None` if no bound
+    /// is set.
     pub first_over_bound: Option<usize>,
     /// First saturated point. `None` unless all later points are saturated as well.
     pub saturated_from: Option<usize>,
@@ -165,7 +166,8 @@ fn knee(points: &[SweepStep], usable: &[usize], kept: &[usize], saturated: &[usi
     }
 }
 
-/// Returns true if no later point of `tail` gains enough throughput compared with the first point.
+/// Returns true if the first point of `tail` is a knee: throughput gains too little over all points
+/// and at each later point, and p99 grows.
 fn is_knee(tail: &[&SweepStep], noise: Noise) -> bool {
     let (Some(first), Some(last)) = (tail.first(), tail.last()) else {
         return false;
@@ -228,7 +230,6 @@ fn elasticity(points: &[&SweepStep], noise: Noise) -> (f64, f64) {
     (slope, (residual.max(known) / square).sqrt())
 }
 
-/// Noise between trials of one point.
 #[derive(Clone, Copy)]
 struct Noise {
     /// Standard deviation of the logarithm of one trial's throughput.
@@ -237,7 +238,6 @@ struct Noise {
 }
 
 impl Noise {
-    /// Pools the noise over all points that have several blocks.
     fn pooled(points: &[&SweepStep]) -> Noise {
         let (mut sum, mut freedom) = (0.0, 0.0);
         for point in points {

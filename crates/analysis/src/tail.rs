@@ -1,9 +1,9 @@
 //! Matches the slowest operations of a window with events, and decides whether chance can explain
 //! the matches.
 //!
-//! An operation matches events if it spent at least half of its time in them. An event of random
-//! time then matches an operation with the probability that it covers any moment. So long events do
-//! not match more than their share of the window.
+//! An operation matches events if it spent at least half of its time in them. For events at random
+//! times, the probability of a match is about the share of the window that the events cover,
+//! however long the events are.
 //!
 //! Slow operations come in groups, because one stall slows many of them. A test that counted
 //! operations as independent would find far too many explanations. So [`judge`] moves all events by
@@ -27,9 +27,9 @@ pub struct TailMatch {
     pub matched: Vec<usize>,
     /// Number of events in which at least one of these operations spent time.
     pub events: usize,
-    /// Number of events in the window.
+    /// Number of events between the start of the window and the end of the last operation.
     pub events_in_window: usize,
-    /// Share of the window that the events cover, from 0 to 1.
+    /// Share of this time that the events cover, from 0 to 1.
     pub covered: f64,
     /// Mean number of matched operations over all positions of the events.
     pub expected: f64,
@@ -38,8 +38,8 @@ pub struct TailMatch {
 }
 
 /// Matches operations with the events of one series. `operations` are the times from the due time
-/// to the end. Operations are due in `window`, and may end after it. Events may overlap, and may
-/// lie outside the window.
+/// to the end. Operations are due in `window`, and may end after it. Events may overlap, and may be
+/// outside the window.
 pub fn judge(window: Period, operations: &[Period], events: &[Period]) -> TailMatch {
     let ends = operations.iter().map(|operation| operation[1]);
     let whole = [window[0], ends.fold(window[1], f64::max)];
@@ -76,7 +76,8 @@ pub fn judge(window: Period, operations: &[Period], events: &[Period]) -> TailMa
 }
 
 /// Returns the probability of at least `count` successes in `trials` independent trials, each with
-/// probability `share`. Used for properties of operations, such as retries, that have no time.
+/// probability `share`. The function is for properties of operations that have no time, such as
+/// retries.
 pub fn chance_of_share(count: usize, trials: usize, share: f64) -> f64 {
     use statrs::distribution::{Binomial, DiscreteCDF};
     let Some(below) = count.checked_sub(1) else {
@@ -94,7 +95,7 @@ struct Cover {
 }
 
 impl Cover {
-    /// `events` must lie within `whole`.
+    /// Merges the events, which must be within `whole`.
     fn new(whole: Period, events: &[Period]) -> Cover {
         let mut sorted = events.to_vec();
         sorted.sort_by(|one, other| one[0].total_cmp(&other[0]));
@@ -139,8 +140,8 @@ impl Cover {
         length_s > 0.0 && 2.0 * inside_s >= length_s
     }
 
-    /// Returns the covered time from the start of the circle to a time, which may be up to one turn
-    /// before the start.
+    /// Returns the covered time from the start of the circle to a time. The time may be up to one
+    /// turn before the start, and the result is then negative.
     fn before(&self, time_s: f64) -> f64 {
         let since_s = time_s - self.whole[0];
         if since_s < 0.0 {
@@ -238,7 +239,7 @@ mod tests {
     fn events_outside_the_window_or_told_twice_count_no_more() {
         let events = [[0.0, 9.0], [69.0, 90.0], [20.0, 21.0], [20.5, 21.0]];
         let found = judge(WINDOW, &[[68.0, 72.0]], &events);
-        // An operation at the end of the window ends in the drain, where the event goes on.
+        // An operation at the end of the window ends in the drain, where the event continues.
         assert_eq!(found.matched, [0]);
         assert!(
             (found.covered - 4.0 / 62.0).abs() < 1e-9,

@@ -57,12 +57,10 @@ pub(crate) struct Pauses {
 const BEFORE_S: f64 = 30.0;
 
 impl Pauses {
-    /// Returns the share of the time that the server spends in pauses.
     pub(crate) fn share(self) -> f64 {
         self.long_s / (self.every_s + self.long_s)
     }
 
-    /// Returns the start and end of each pause in a window of `seconds` seconds.
     fn draw(self, chance: &mut Chance, seconds: usize) -> Vec<(f64, f64)> {
         let mut at_s = -BEFORE_S;
         let mut pauses = Vec::new();
@@ -110,7 +108,6 @@ impl Pauses {
         }
     }
 
-    /// Returns the latencies that a client measures in one window.
     pub(crate) fn window(self, chance: &mut Chance, seconds: usize, per_s: usize) -> Blocks {
         let mut by_end = vec![Histogram::new(); seconds + 1];
         self.each(chance, (seconds, per_s), &mut |second, ns| {

@@ -137,9 +137,10 @@ fn fitted(points: &[(f64, f64)], widening: fn(&[f64]) -> f64) -> Line {
 }
 
 /// Returns the 95 % interval of the slope. Among M slopes in rising order, its ends are the slopes
-/// with the ranks (M ∓ 1.96 √variance) / 2. The source is Gilbert 1987, "Statistical Methods for
-/// Environmental Pollution Monitoring", 16.5. Returns `None` if these ranks do not exist. If all
-/// values are equal, only one slope is possible, and it is certain.
+/// with the ranks (M − 1.96 √variance) / 2 and (M + 1.96 √variance) / 2 + 1. The source is Gilbert
+/// 1987, "Statistical Methods for Environmental Pollution Monitoring", 16.5. Returns `None` if
+/// these ranks do not exist. If all values are equal, only one slope is possible, and it is
+/// certain.
 fn sen_ci95(slopes: &[f64], variance: f64) -> Option<[f64; 2]> {
     let half = autocorrelation::NORMAL_975 * variance.sqrt();
     let count = slopes.len() as f64;
@@ -282,7 +283,7 @@ mod tests {
         let seen = trend_of_correlated(&six);
         assert!(!seen.is_significant() && seen.drift > 0.5, "{seen:?}");
         assert!(seen.is_inconclusive(0.10));
-        // With ten values, the test recognizes the same trend as chance. Six values that do not
+        // With ten values, the test recognizes the same trend as chance. Three values that do not
         // drift are not reported as uncertain either.
         let ten = [
             100.0, 60.0, 140.0, 150.0, 80.0, 190.0, 100.0, 60.0, 140.0, 150.0,

@@ -241,7 +241,6 @@ mod tests {
         assert!(!course.is_rising() && course.factor < 0.4, "{course:?}");
     }
 
-    /// Without a real trend, at most one of ten runs has a trend by chance.
     #[test]
     fn noise_is_rarely_called_a_course() {
         let mut chance = Chance::new(77);

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Text that replaces a missing name, in files and in the output.
 const NONE: &str = "-";
 
 /// Name of a variant. If a study has only one variant, the variant has no name.

@@ -8,7 +8,7 @@ use target_spec::java_major;
 use topology::CpuSet;
 use versions::Release;
 
-/// JVM arguments that the rules use. The value of each of these arguments is a number.
+/// JVM arguments that the rules use. If an argument has a value, the value is a number.
 pub(super) const ARGUMENTS: &[&str] = &[
     "-Xms",
     "-Xmx",
@@ -37,7 +37,6 @@ pub(super) const ARGUMENTS: &[&str] = &[
 const RECKONING_COLLECTORS: [&str; 3] = ["UseG1GC", "UseParallelGC", "UseConcMarkSweepGC"];
 const OTHER_COLLECTORS: [&str; 3] = ["UseZGC", "UseShenandoahGC", "UseSerialGC"];
 
-/// A node's JVM.
 pub(super) struct Jvm<'a> {
     pub process: &'a ProcessSettings,
     flags: BTreeMap<String, String>,
@@ -89,7 +88,6 @@ impl<'a> Jvm<'a> {
         self.runs.as_ref().map(|(release, java)| (release, *java))
     }
 
-    /// Returns the name of the node that runs in the JVM.
     pub fn name(&self) -> String {
         self.process.name.clone()
     }
@@ -116,7 +114,6 @@ impl<'a> Jvm<'a> {
         Some(cpus.min(quota.unwrap_or(usize::MAX)))
     }
 
-    /// Returns the CPUs that the kernel permits the JVM to use.
     pub fn cpus(&self) -> Option<CpuSet> {
         list(&self.process.cpus)
     }

@@ -2,7 +2,7 @@
 //! reason, source and command.
 //!
 //! The crate does not change settings. Facts come from [`host::settings`], which the agent of each
-//! host reads. [`rules`] is a pure function that judges these facts.
+//! host reads. [`rules::judge`] is a pure function that judges these facts.
 
 mod finding;
 mod jvm;
@@ -36,11 +36,11 @@ pub struct HostExamination {
 /// Argument by which cassay recognizes a JVM that runs Cassandra.
 const MAIN_CLASS: &str = "org.apache.cassandra.service.CassandraDaemon";
 
-/// Data folder of Cassandra's packages. cassay examines this folder if no node reports its data
-/// folder.
+/// Data folder of Cassandra's packages. If the nodes of a host are not known in advance, cassay
+/// examines this folder in addition to the folders of the nodes' open files.
 const USUAL_FOLDER: &str = "/var/lib/cassandra";
 
-/// Examines this machine, with all nodes that run on it.
+/// Examines the machine that runs cassay, with all nodes on it.
 pub fn here() -> HostExamination {
     let settings = HostSettings::read(Path::new("/"), &about_all());
     examine("this machine", &settings, &[])
@@ -58,11 +58,11 @@ pub fn there(agent: &Agent, name: &str) -> Result<HostExamination> {
 }
 
 /// Examines the hosts of a cluster by their answers to [`question`]. `told` contains the nodes'
-/// reports on their JVMs. If `hosts` is `None`, cassay is attached to the cluster and cannot reach
-/// its hosts, unless the cluster runs on this machine.
+/// reports on their JVMs. If `hosts` is `None`, cassay is attached to the cluster and examines only
+/// the machine that runs cassay.
 ///
 /// # Errors
-/// None of the hosts can be reached.
+/// `hosts` is `None`, and none of the nodes runs on the machine that runs cassay.
 pub fn examine_cluster(
     nodes: &[NodeInfo],
     hosts: Option<&[(String, HostSettings)]>,

@@ -521,7 +521,8 @@ fn a_java_that_the_makers_of_a_line_do_not_run_it_on_is_named() {
     }
 }
 
-/// If facts are missing, none of the settings counts as good, and every finding states the reason.
+/// If facts are missing, no finding is a warning or advice, and every finding states a value or a
+/// reason.
 #[test]
 fn an_unreadable_setting_is_neither_good_nor_wrong() {
     let no = || Err("no permission".to_owned());

@@ -6,7 +6,6 @@
 //! (`crates/cassay/tests/mutations/`) cover all kinds. For each kind whose reader keeps the whole
 //! file in memory, they also read a file of the maximum size.
 
-/// One KiB in bytes, the unit of the limits.
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;

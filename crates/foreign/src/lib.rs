@@ -29,8 +29,8 @@ use std::time::Duration;
 /// unreachable for a while. If the disk is unreachable for longer than a minute, waiting is
 /// unlikely to help.
 const WAIT: Duration = Duration::from_secs(60);
-/// Minimum speed that a disk must have, in bytes per second. It is a sixteenth of the speed of a
-/// bad network.
+/// Minimum speed that a disk must have, in bytes per second. A bad network has sixteen times this
+/// speed, 1 MiB per second.
 const BYTES_PER_S_MIN: u64 = 64 << 10;
 
 /// A regular file of a certain kind, open for reading.
@@ -40,7 +40,6 @@ pub struct OpenFile {
     kind: FileKind,
     /// Offset of the next byte to read.
     at: u64,
-    /// Number of bytes read up to now.
     bytes: u64,
     /// Time that reads have taken up to now, in nanoseconds.
     waited_ns: u64,
@@ -164,7 +163,6 @@ fn check_plain(file: &File) -> io::Result<rustix::fs::Stat> {
     }
 }
 
-/// Returns the name of an object's type in messages.
 fn file_type(found: &rustix::fs::Stat) -> &'static str {
     match FileType::from_raw_mode(found.st_mode) {
         FileType::RegularFile => "a regular file",

@@ -12,7 +12,6 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, BufReader, ErrorKind, Read, Seek};
 
-/// Number of bytes that one read requests.
 const BUFFER_BYTES: usize = 256 << 10;
 /// Minimum length of a hole. Shorter runs of zero bytes occur in texts: UTF-16 has one after each
 /// letter, and a value may contain some.
@@ -22,7 +21,7 @@ const HOLE_BYTES_MIN: u64 = 16;
 pub trait Source: Read {
     /// Moves from the current offset to the next stored data, and returns the number of bytes
     /// between them. All of these bytes are zero. Returns 0 if data is stored at the current
-    /// offset, or if its end is unknown.
+    /// offset, or if the end of the zeros is unknown.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -52,7 +51,7 @@ impl Source for OpenFile {
             Err(rustix::io::Errno::NXIO) => {
                 self.seek(io::SeekFrom::End(0))?;
             }
-            // The file system does not know its holes, so the caller reads the zeros.
+            // The file system does not report its holes, so the caller reads the zeros.
             Err(_) => return Ok(0),
         }
         Ok(self.at.saturating_sub(from))
@@ -197,7 +196,7 @@ impl<R: Source> TextLines<R> {
         }))
     }
 
-    /// Returns the unused part of the buffer. Reads on if this part is empty.
+    /// Returns the unused part of the buffer. If this part is empty, the function reads more.
     fn fill(&mut self) -> io::Result<&[u8]> {
         while self.unread.is_empty() {
             match self.input.read(&mut self.buffer) {
@@ -217,7 +216,6 @@ impl<R: Source> TextLines<R> {
         self.at += length as u64;
     }
 
-    /// Moves bytes of the buffer to the line.
     fn take(&mut self, length: usize, number: u64) -> io::Result<()> {
         if self.line.len() + length > self.line_bytes_max {
             let text = format!(
@@ -288,7 +286,7 @@ mod tests {
         assert!(lines(&b""[..]).is_empty());
     }
 
-    /// The hole is larger than memory, and the disk stores nothing for it.
+    /// Each of the two holes is larger than memory, and the disk stores nothing for them.
     #[test]
     fn a_hole_is_passed_and_not_read() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,6 @@
-//! Capabilities of this machine that simulated hosts need. The module finds them by trials on
-//! objects that disappear with the process, or by asking the kernel.
+//! Capabilities that simulated hosts and volume faults need from the machine that runs this
+//! process. The module finds them by trials on objects that disappear with the process, or by
+//! asking the kernel.
 //!
 //! The user's id does not matter: root may lack rights in a container, and other users may have
 //! them.
@@ -153,7 +154,6 @@ fn wanted(spec: &HostSpec) -> Vec<(Capability, &'static str, bool)> {
     ]
 }
 
-/// Returns the required capabilities that are missing, each with its reason.
 fn missing(wanted: &[(Capability, &str, bool)]) -> Vec<String> {
     let missing = |one: &CapabilityStatus| {
         let is_it = |(capability, _, is_wanted): &&(Capability, &str, bool)| {

@@ -3,9 +3,10 @@
 //!
 //! Both versions of control groups are supported, also side by side. Version 1 has a hierarchy per
 //! controller. Version 2 has one hierarchy for all controllers. Even without a controller, version
-//! 2 can kill a whole group at once. Invariants: [`places`] names a group's directory before it is
-//! created, because only directories of a host outlive this process. A directory is removed only
-//! after the last process in it has ended. This program has started every process in the directory.
+//! 2 can kill a whole group at once. Invariants: [`places`] returns a group's directory before the
+//! directory exists, so that the caller can record the path first. The directories of a host
+//! outlive this process. A directory is removed only after the last process in it has ended. This
+//! program has started every process in the directory.
 
 mod disk;
 mod empty;
@@ -69,8 +70,8 @@ pub struct CgroupDir {
 #[derive(Debug)]
 pub struct Group {
     places: Vec<CgroupDir>,
-    /// Locked while a process enters its group, and while limits change that the groups within the
-    /// host's group copy.
+    /// The lock is held while a process enters its group, and while limits change that inner groups
+    /// copy from the host's group.
     confined: Mutex<Confinements>,
 }
 
@@ -87,7 +88,7 @@ impl Group {
     /// cannot contain processes.
     ///
     /// # Errors
-    /// The kernel does not permit it, or a directory already exists.
+    /// The kernel does not permit the creation, or a directory already exists.
     pub fn make(places: Vec<CgroupDir>) -> Result<Group> {
         let group = Group::existing(places);
         for place in &group.places {
@@ -283,7 +284,7 @@ impl Group {
     /// Drops the page cache that is charged to this group, while its processes continue.
     ///
     /// # Errors
-    /// The kernel cannot drop it.
+    /// The host has no memory group, or the kernel cannot drop the cache.
     pub fn drop_cache(&self) -> Result<()> {
         let place = self.wanted("memory", true)?.context("no memory group")?;
         if !place.unified {
@@ -309,7 +310,8 @@ impl Group {
     /// exist.
     ///
     /// # Errors
-    /// A process does not end, or a directory cannot be removed.
+    /// A process does not end, a directory is not a control group, or a directory cannot be
+    /// removed.
     pub fn end(&self) -> Result<()> {
         self.check()?;
         let deadline = Deadline::after(END_LIMIT);
@@ -363,7 +365,6 @@ fn hand_down(place: &CgroupDir) -> Result<()> {
     )
 }
 
-/// Enables controllers for the groups in `dir`.
 fn switch_on(dir: &Path, controllers: &[String]) -> Result<()> {
     let file = dir.join("cgroup.subtree_control");
     let on = std::fs::read_to_string(&file).unwrap_or_default();
@@ -384,7 +385,6 @@ fn memory_limit_file(place: &CgroupDir) -> &'static str {
     }
 }
 
-/// Checks that `dir` is a control group, for [`Group::check`].
 fn is_group(dir: &Path) -> Result<()> {
     /// File system types of control groups in `statfs`, for version 1 and version 2. They are
     /// defined in `linux/magic.h`.
@@ -417,7 +417,8 @@ fn kill(dir: &Path) {
     }
 }
 
-/// Returns the process ids in a group. It omits 0, which stands for a process of another namespace.
+/// Returns the process ids in a group. The list omits 0, which stands for a process of another
+/// namespace.
 fn pids(dir: &Path) -> Vec<i32> {
     let text = std::fs::read_to_string(dir.join("cgroup.procs")).unwrap_or_default();
     text.lines()
@@ -426,14 +427,12 @@ fn pids(dir: &Path) -> Vec<i32> {
         .collect()
 }
 
-/// Returns the process ids in a group and in the groups below it.
 fn all_pids(dir: &Path) -> Vec<i32> {
     let below = process_group::groups_in(dir);
     let of_each = below.iter().map(PathBuf::as_path).chain([dir]);
     of_each.flat_map(pids).collect()
 }
 
-/// Removes a group and the groups below it.
 fn remove(dir: &Path) -> std::io::Result<()> {
     for below in process_group::groups_in(dir) {
         std::fs::remove_dir(below)?;

@@ -29,7 +29,7 @@ pub struct DiskWork {
 }
 
 impl Default for DiskWork {
-    /// Returns work whose requests have one block.
+    /// Returns one request of one block.
     fn default() -> DiskWork {
         DiskWork {
             requests: 1,

@@ -34,9 +34,9 @@ pub struct MachineLink {
 }
 
 /// Returns the machine's fastest link whose driver reports its speed. The link is a network card,
-/// or several bonded cards. Other virtual links do not leave the machine, regardless of the speed
-/// that they report. Returns `None` if the machine has no such link, or if drivers do not report
-/// the speed, as in virtual machines.
+/// or several bonded cards. Other virtual links do not connect the machine to other machines,
+/// regardless of the speed that they report. Returns `None` if the machine has no such link, or if
+/// drivers do not report the speed, as in virtual machines.
 pub fn fastest() -> Option<MachineLink> {
     let entries = std::fs::read_dir(NET).ok()?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -52,7 +52,6 @@ pub(crate) fn speed(name: &str) -> Option<f64> {
     (megabits > 0.0).then_some(megabits * 1e6)
 }
 
-/// Directory with a folder for each link.
 const NET: &str = "/sys/class/net";
 
 /// Returns the fastest of the links with these names. `has` returns true if a file exists in the

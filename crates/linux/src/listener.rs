@@ -8,7 +8,6 @@ use std::path::Path;
 /// State of a socket that accepts connections, in `/proc/net/tcp`.
 const LISTENING: &str = "0A";
 
-/// A socket that accepts connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Listening {
     address: SocketAddr,
@@ -102,7 +101,6 @@ fn address_of(hex: &str) -> Option<IpAddr> {
     }
 }
 
-/// Returns the process that has a socket open.
 fn holder(inode: u64) -> Result<u32> {
     let wanted = format!("socket:[{inode}]");
     let mut hidden = 0;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 /// control group allows fewer.
 ///
 /// # Errors
-/// `/proc` does not report it.
+/// `/proc/meminfo` cannot be read, or does not contain `MemAvailable`.
 pub fn available_bytes() -> Result<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").context("read /proc/meminfo")?;
     let of_machine = parse_available(&text).context("find MemAvailable in /proc/meminfo")?;

@@ -38,7 +38,7 @@ impl Namespace {
     /// Creates an empty namespace. Its only link is `lo`, which is down.
     ///
     /// # Errors
-    /// The kernel does not permit it (EPERM), or does not support namespaces (EINVAL).
+    /// The kernel does not permit new namespaces (EPERM), or does not support namespaces (EINVAL).
     pub fn new() -> Result<Namespace> {
         #[cfg(test)]
         MADE.set(MADE.get() + 1);
@@ -65,7 +65,7 @@ impl Namespace {
     /// Opens a socket for the links of this namespace.
     ///
     /// # Errors
-    /// The kernel does not permit it.
+    /// This process may not enter the namespace, or the kernel refuses to open the socket.
     pub fn socket(&self) -> Result<Netlink> {
         self.inside(Netlink::open)?
     }
@@ -74,7 +74,7 @@ impl Namespace {
     /// remain open.
     ///
     /// # Errors
-    /// The kernel does not permit it.
+    /// This process may not enter the namespace.
     pub fn inside<T: Send>(&self, run: impl FnOnce() -> T + Send) -> Result<T> {
         let fd = self.0.as_fd();
         in_thread(|| {
@@ -106,9 +106,6 @@ fn in_thread<T: Send>(run: impl FnOnce() -> T + Send) -> Result<T> {
 
 /// Checks that a process may have separate mounts. The check creates separate mounts in a temporary
 /// thread.
-///
-/// # Errors
-/// The kernel does not permit it.
 pub(crate) fn own_mounts() -> Result<()> {
     // SAFETY: the thread is used only by this code and ends afterwards. Other threads keep their
     // view of files.
@@ -116,12 +113,12 @@ pub(crate) fn own_mounts() -> Result<()> {
     tried.context("create a mount namespace")
 }
 
-/// From now on, announces a link's addresses whenever the link gets a carrier. This is necessary
+/// Announces a link's addresses whenever the link gets a carrier, from now on. This is necessary
 /// because another host may have had these addresses while the link was down, and neighbours use
 /// the last announcement.
 ///
 /// # Errors
-/// The link does not exist, or the kernel refuses.
+/// The link does not exist, or the kernel does not report changes of links.
 pub fn announce_when_plugged(name: &'static str) -> Result<()> {
     let (mut links, mut changes) = (Netlink::open()?, Netlink::open()?);
     changes.listen()?;
@@ -167,7 +164,7 @@ impl Netlink {
     /// Opens a routing socket in the network namespace of the calling thread.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// The kernel refuses to open the socket.
     pub fn open() -> Result<Netlink> {
         // Protocol 0 is NETLINK_ROUTE, for which rustix has no constant.
         Netlink::open_family(None)
@@ -176,7 +173,7 @@ impl Netlink {
     /// Opens a socket to another netlink family.
     ///
     /// # Errors
-    /// The kernel refuses, or has no such family.
+    /// The kernel has no such family, or refuses to open the socket.
     pub fn open_family(part: Option<Protocol>) -> Result<Netlink> {
         let flags = SocketFlags::CLOEXEC;
         let socket = net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, part);
@@ -233,7 +230,7 @@ impl Netlink {
     /// Returns the networks of all routes, without default routes.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// The kernel refuses to list the routes.
     pub fn routes(&mut self) -> Result<Vec<Subnet>> {
         let mut routes = Vec::new();
         let asked = self.exchange(vec![Message::routes()], |answer| {
@@ -247,7 +244,7 @@ impl Netlink {
     /// Brings a link up, and adds it to the bridge `master` if one is given.
     ///
     /// # Errors
-    /// The link or the bridge does not exist, or the kernel refuses.
+    /// The link or the bridge does not exist, or the kernel refuses the change.
     pub fn up(&mut self, name: &str, master: Option<&str>) -> Result<()> {
         let index = self.index(name)?;
         let master = master.map(|master| self.index(master)).transpose()?;
@@ -258,7 +255,7 @@ impl Netlink {
     /// Takes a link down. For the other end, this is like a pulled cable.
     ///
     /// # Errors
-    /// The link does not exist, or the kernel refuses.
+    /// The link does not exist, or the kernel refuses the change.
     pub fn down(&mut self, name: &str) -> Result<()> {
         let index = self.index(name)?;
         self.ask(Message::down(index))
@@ -269,7 +266,7 @@ impl Netlink {
     /// new.
     ///
     /// # Errors
-    /// The link does not exist, or the kernel refuses.
+    /// The link does not exist, or the kernel refuses the address.
     pub fn address(&mut self, name: &str, address: Ipv4Addr) -> Result<bool> {
         let index = self.index(name)?;
         match self.ask(Message::address(index, address, PREFIX)) {
@@ -284,7 +281,7 @@ impl Netlink {
     /// Removes an address from a link, if the link has it.
     ///
     /// # Errors
-    /// The link does not exist, or the kernel refuses.
+    /// The link does not exist, or the kernel refuses to remove the address.
     pub fn remove_address(&mut self, name: &str, address: Ipv4Addr) -> Result<()> {
         let index = self.index(name)?;
         match self.ask(Message::no_address(index, address, PREFIX)) {
@@ -298,7 +295,7 @@ impl Netlink {
     /// value.
     ///
     /// # Errors
-    /// The link does not exist, or the kernel refuses.
+    /// The link does not exist, or the kernel refuses the change.
     pub fn announce(&mut self, name: &str) -> Result<()> {
         let link = self.link(name)?;
         let told = self.ask(Message::tell_neighbours(link.index));
@@ -310,7 +307,7 @@ impl Netlink {
     /// Creates a bridge and brings it up.
     ///
     /// # Errors
-    /// The kernel does not permit it, or does not support bridges.
+    /// The kernel does not permit new bridges, or does not support bridges.
     pub fn bridge(&mut self, name: &str) -> Result<(), Errno> {
         self.ask(Message::bridge(name))
     }
@@ -323,7 +320,7 @@ impl Netlink {
     /// Limits a link's output. A specification without limits removes the queues.
     ///
     /// # Errors
-    /// The kernel has no such queue (ENOENT), or refuses.
+    /// The kernel does not have the kind of queue (ENOENT), or refuses to create the queue.
     pub fn limit(&mut self, name: &str, link: &LinkSpec) -> Result<()> {
         let index = self.index(name)?;
         match self.ask(Message::no_queue(index)) {
@@ -369,7 +366,7 @@ impl Netlink {
     /// Subscribes to all changes of links.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// The kernel refuses the subscription.
     pub fn listen(&mut self) -> Result<()> {
         /// `RTMGRP_LINK`, the multicast group for links.
         const LINKS: u32 = 1;
@@ -380,7 +377,7 @@ impl Netlink {
     /// Waits until links have changed, and passes the new state of each changed link to `take`.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// A message of the kernel cannot be received.
     pub fn changes(&mut self, mut take: impl FnMut(LinkState)) -> Result<()> {
         let mut buffer = vec![0; ANSWER_BYTES];
         let length = match self.receive(&mut buffer) {

@@ -34,7 +34,7 @@ impl<L: Lose> Filter<L> {
     /// Opens the filter in the namespace of the calling thread.
     ///
     /// # Errors
-    /// The kernel has no packet filter, or refuses.
+    /// The kernel has no packet filter, or refuses to open it.
     pub fn open() -> Result<Filter<L>> {
         let socket = Netlink::open_family(Some(netlink::NETFILTER));
         let needs = "a packet filter needs the kernel option CONFIG_NF_TABLES";
@@ -64,7 +64,7 @@ impl<L: Lose> Filter<L> {
     /// error.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// The kernel refuses to remove the table.
     pub fn remove(&mut self, table: &str) -> Result<()> {
         match self.change(vec![Message::no_table(filter_table::<L>(table))]) {
             Err(Errno::NOENT) => Ok(()),
@@ -76,7 +76,7 @@ impl<L: Lose> Filter<L> {
     /// losses. The list is empty if the table does not exist.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// The kernel refuses to list the rules of the table.
     pub fn dropped(&mut self, table: &str) -> Result<Vec<u64>> {
         let mut dropped = BTreeMap::new();
         let asked =
@@ -93,7 +93,7 @@ impl<L: Lose> Filter<L> {
     /// Returns the names of all tables, including those that other programs have created.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// The kernel refuses to list the tables.
     pub fn tables(&mut self) -> Result<Vec<String>> {
         let mut names = Vec::new();
         let asked = self.socket.exchange(vec![Message::tables(L::FAMILY)], |answer| {

@@ -54,7 +54,7 @@ const TCA_NETEM_LATENCY64: u16 = 10;
 
 const AF_INET: u8 = 2;
 const IFF_UP: u32 = 1;
-/// Identifies the root as the parent of a device's outermost queue.
+/// Parent of the outermost queue of a device.
 pub(super) const ROOT: u32 = 0xFFFF_FFFF;
 /// Handle of the outermost queue that this program creates. With netem, it is also the handle of
 /// the only class.
@@ -162,7 +162,6 @@ impl Message {
         message
     }
 
-    /// Removes an address from a link.
     pub fn no_address(index: i32, address: Ipv4Addr, prefix: u8) -> Message {
         let mut message = Message::new(RTM_DELADDR, ACK);
         message.address_body(index, address, prefix);
@@ -176,7 +175,6 @@ impl Message {
         message
     }
 
-    /// Requests the queues of all links.
     pub fn queues() -> Message {
         let mut message = Message::new(RTM_GETQDISC, DUMP);
         message.queue_header(0, 0, 0);
@@ -191,7 +189,6 @@ impl Message {
         message
     }
 
-    /// Removes the outermost queue of a link.
     pub fn no_queue(index: i32) -> Message {
         let mut message = Message::new(RTM_DELQDISC, ACK);
         message.queue_header(index, 0, ROOT);
@@ -224,7 +221,6 @@ impl Message {
         message
     }
 
-    /// Delays a link's output.
     pub fn delay(index: i32, delay: Duration) -> Message {
         let mut message = Message::new(RTM_NEWQDISC, ACK | CREATE | EXCLUSIVE);
         message.queue_header(index, OUTER, ROOT);
@@ -290,7 +286,8 @@ impl Message {
     }
 }
 
-/// Returns at least 1, because with a rate of zero the link would not transmit at all.
+/// Converts bits to bytes. The result is at least 1, because with a rate of zero the link would not
+/// transmit at all.
 fn bytes_per_s(bits_per_s: u64) -> u64 {
     (bits_per_s / 8).max(1)
 }

@@ -14,7 +14,7 @@ impl Sockets {
     /// Opens a socket to the kernel in the namespace of the calling thread.
     ///
     /// # Errors
-    /// The kernel does not report connections, or refuses.
+    /// The kernel does not report connections, or refuses to open the socket.
     pub fn open() -> Result<Sockets> {
         let socket = Netlink::open_family(Some(netlink::SOCK_DIAG));
         let needs = "cassay cannot list connections: this kernel lacks the option CONFIG_INET_DIAG";

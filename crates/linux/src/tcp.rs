@@ -42,8 +42,8 @@ impl Reach {
     /// Tries to connect from the network of the calling process.
     ///
     /// # Errors
-    /// The kernel refuses for a reason that is not one of the results, for example because no port
-    /// or file descriptor is left.
+    /// The kernel refuses the attempt for a reason that is not one of the results, for example
+    /// because no port or file descriptor is left.
     pub fn connect(address: SocketAddr, limit: Duration) -> Result<Reach> {
         let begun_ns = clock::now_ns();
         let error = match TcpStream::connect_timeout(&address, limit.max(SHORTEST)) {
@@ -154,8 +154,8 @@ fn time_of(left: Duration) -> Timespec {
     })
 }
 
-/// Sends this number of bytes, and returns the time until all of them have arrived. Returns `None`
-/// if this time exceeds `limit`.
+/// Sends `bytes` bytes, and returns the time until all of them have arrived. Returns `None` if this
+/// time exceeds `limit`.
 pub fn transfer(address: SocketAddr, bytes: u64, limit: Duration) -> Result<Option<Duration>> {
     let (begun_ns, deadline) = (clock::now_ns(), Deadline::after(limit));
     match send(address, bytes, deadline) {
@@ -173,7 +173,7 @@ pub fn transfer(address: SocketAddr, bytes: u64, limit: Duration) -> Result<Opti
     }
 }
 
-/// Sends this number of bytes, and returns the number of bytes that have arrived.
+/// Sends `bytes` bytes, and returns the number of bytes that have arrived.
 fn send(address: SocketAddr, bytes: u64, deadline: Deadline) -> std::io::Result<u64> {
     let left = || {
         if deadline.passed() {

@@ -99,7 +99,8 @@ impl Volume {
     /// of the image.
     ///
     /// # Errors
-    /// A program or a device is missing, or the kernel refuses. In this case no volume is mounted.
+    /// A program or a device is missing, or the kernel refuses a request. In this case no volume is
+    /// mounted.
     pub fn make(folder: &Path, bytes: u64) -> Result<Volume> {
         anyhow::ensure!(
             bytes >= BYTES_MIN,
@@ -167,7 +168,7 @@ impl Volume {
     /// Returns the number of the volume's device in the kernel, such as `7:0`.
     ///
     /// # Errors
-    /// The kernel does not report it.
+    /// The kernel does not report the number.
     pub fn number(&self) -> Result<String> {
         self.device.number()
     }
@@ -201,7 +202,7 @@ impl Volume {
     /// Mounts the volume, which replays its journal, unless it is already mounted here.
     ///
     /// # Errors
-    /// Another agent has mounted the volume, or the kernel refuses.
+    /// Another agent has mounted the volume, or the kernel refuses to mount it.
     pub fn mount(&self) -> Result<()> {
         self.mount_within(BUSY_LIMIT)
     }
@@ -242,7 +243,7 @@ impl Volume {
     /// that had files of the volume open must have ended.
     ///
     /// # Errors
-    /// A process still uses it after a few seconds, or the kernel refuses.
+    /// A process still uses the volume after a few seconds, or the kernel refuses to unmount it.
     pub fn unmount(&self) -> Result<()> {
         let deadline = Deadline::after(BUSY_LIMIT);
         while self.is_mounted()? {
@@ -275,7 +276,7 @@ impl Volume {
     /// Returns true if the volume is mounted here.
     ///
     /// # Errors
-    /// The kernel does not report it.
+    /// The mount point cannot be opened.
     pub fn is_mounted(&self) -> Result<bool> {
         Ok(self.found()?.is_some())
     }
@@ -305,7 +306,7 @@ impl Volume {
     /// reads fail.
     ///
     /// # Errors
-    /// The volume is not mounted, or the kernel refuses.
+    /// The volume is not mounted, or the kernel refuses to shut it down.
     pub fn shut_down(&self) -> Result<()> {
         let root = self.root()?;
         self.keep_blocks(&root)?;
@@ -326,7 +327,7 @@ impl Volume {
     /// Makes reads and writes after the first `bytes` of the device fail from now on.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// The kernel refuses the new size of the device.
     pub fn fail_behind(&self, bytes: u64) -> Result<()> {
         self.keep_blocks(&self.root()?)?;
         self.device.limit_size(Some(bytes))
@@ -335,7 +336,7 @@ impl Volume {
     /// Makes the volume read-only, as after an error of its device.
     ///
     /// # Errors
-    /// The volume is not mounted, or the kernel refuses.
+    /// The volume is not mounted, or the kernel refuses to abort its journal.
     pub fn abort(&self) -> Result<()> {
         let root = self.root()?;
         self.keep_blocks(&root)?;
@@ -438,7 +439,7 @@ impl Blocks {
 /// exist is not an error.
 ///
 /// # Errors
-/// The kernel refuses.
+/// The kernel refuses to thaw the volume.
 pub fn thaw(folder: &Path) -> Result<()> {
     for device in LoopDevice::all_of_image(&image(folder)) {
         // A frozen file system counts as mounted, even without a mount point.

@@ -32,7 +32,6 @@ pub(crate) enum Cell<'a> {
     Time(i64),
 }
 
-/// Function that returns the value of a column for a row.
 type Of<'r, R> = Box<dyn for<'a> Fn(&'a R) -> Cell<'a> + 'r>;
 
 struct Column<'r, R> {
@@ -77,7 +76,6 @@ fn number<'a>(value: Option<f64>) -> Cell<'a> {
 }
 
 impl<'r, R: 'r> Table<'r, R> {
-    /// Creates a table that has no columns yet.
     pub(crate) fn new(name: &'static str, row: &'static str) -> Table<'r, R> {
         Table {
             name,
@@ -120,7 +118,8 @@ impl<'r, R: 'r> Table<'r, R> {
         })
     }
 
-    /// Adds a column of text. The function `of` generates the text for each row.
+    /// Adds a column of text that `of` generates for each row. If a text is empty, its cell is
+    /// absent.
     pub(crate) fn words(
         self,
         name: &'static str,
@@ -214,7 +213,6 @@ impl<'r, R: 'r> Table<'r, R> {
         })
     }
 
-    /// Returns the description of the table.
     pub(crate) fn described(&self) -> TableWords {
         TableWords {
             name: self.name,
@@ -223,7 +221,6 @@ impl<'r, R: 'r> Table<'r, R> {
         }
     }
 
-    /// Returns the values of a row, in the order of the columns.
     pub(crate) fn cells<'a>(&self, row: &'a R) -> impl Iterator<Item = Cell<'a>> {
         self.columns.iter().map(move |column| (column.of)(row))
     }

@@ -6,7 +6,6 @@ use anyhow::Result;
 use std::fmt::Write as _;
 use std::io::Write;
 
-/// Writer of one table as a CSV file.
 pub(crate) struct CsvFile<W: Write> {
     writer: csv::Writer<W>,
     text: String,

@@ -6,7 +6,6 @@ use anyhow::Result;
 use store::Trial;
 use store::record::{Point, TrialFinding, TrialRecord};
 
-/// Nanoseconds in a microsecond.
 const US_NS: u64 = 1_000;
 
 /// Identity of a trial, and the moments from which times in the trial are counted.
@@ -26,7 +25,6 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// Builds the head of a trial that has ended.
     pub(crate) fn from_finding(finding: &TrialFinding) -> Head {
         let measured = finding.phases.iter().find(|phase| phase.name == "measure");
         Head {
@@ -126,7 +124,6 @@ pub(crate) fn place<'r, R: 'r>(
         )
 }
 
-/// Adds the columns that identify the trial.
 pub(crate) fn columns<'r, R: 'r>(
     table: Table<'r, R>,
     head: impl for<'a> Fn(&'a R) -> &'a Head + Copy + 'r,

@@ -101,7 +101,6 @@ impl Folder {
         )
     }
 
-    /// Begins the files of a table.
     pub(crate) fn begin<'r, R: 'r>(&self, table: Table<'r, R>) -> Result<Files<'r, R>> {
         let words = table.described();
         let begin = |format: &Format| -> Result<OneFile> {
@@ -135,7 +134,6 @@ impl Folder {
 }
 
 impl<'r, R: 'r> Files<'r, R> {
-    /// Writes one row to all files of the table.
     pub(crate) fn row(&mut self, row: &R) -> Result<()> {
         for file in &mut self.files {
             let place = || format!("write {}", file.path.display());

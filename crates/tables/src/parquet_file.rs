@@ -14,18 +14,16 @@ use std::sync::Arc;
 /// Number of rows in a group. The values of a group take some MB of memory, regardless of the
 /// length of the table.
 const GROUP_ROWS: usize = 1 << 16;
-/// Definition levels of Parquet. A level states whether a value is present or NULL.
+/// Definition level of a value that is present.
 const THERE: i16 = 1;
 const NULL: i16 = 0;
 
-/// Writer of one table as a Parquet file.
 pub(crate) struct ParquetFile<W: Write + Send> {
     writer: SerializedFileWriter<W>,
     columns: Vec<ColumnValues>,
     rows: usize,
 }
 
-/// Values of one column in the current row group.
 struct ColumnValues {
     values: Values,
     levels: Vec<i16>,

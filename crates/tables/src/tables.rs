@@ -39,7 +39,6 @@ pub fn described() -> Vec<TableWords> {
     ]
 }
 
-/// Writes all tables.
 pub fn write(run: &Run, out: &Folder, every_reading: bool) -> Result<Vec<WrittenFile>> {
     let trials = run.trials()?;
     let findings = run.trial_findings().into_iter().map(|found| (found.index, found)).collect();

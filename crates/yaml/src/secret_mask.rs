@@ -9,7 +9,6 @@ use crate::secret_name::{names_login_token, names_secret};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Text in place of a secret.
 const MASK: &str = "***";
 
 /// The two forms of text, which differ in the meaning of `: ` and of blanks.
@@ -35,8 +34,8 @@ pub fn without_secrets(text: &str) -> Cow<'_, str> {
 /// `--password`, `password =` or `cassandra.password`.
 pub fn words_without_secrets(words: &[String]) -> Vec<String> {
     let mut masked: Vec<String> = Vec::new();
-    // Set if the previous words name a secret whose value has not come yet. True if an `=` has come
-    // after the name.
+    // `Some` after words that name a secret, until its value has come. The flag is true if an `=`
+    // has come after the name.
     let mut open: Option<bool> = None;
     for word in words {
         let is_value = match open {
@@ -84,8 +83,8 @@ fn word_without_secrets(word: &str) -> String {
     replace(word, &secrets)
 }
 
-/// A source without secrets. Also converts places in the original text to places in the masked
-/// text.
+/// A source without secrets. The type also converts places in the original text to places in the
+/// masked text.
 #[derive(Debug)]
 pub struct MaskedSource<'a> {
     original: &'a str,
@@ -126,7 +125,7 @@ impl<'a> MaskedSource<'a> {
         offset
     }
 
-    /// Returns a message about this source without the secrets that it quotes.
+    /// Returns a message about this source without the secrets that the message quotes.
     pub fn without_quoted(&self, message: &str) -> String {
         let mut out = message.to_owned();
         for secret in &self.secrets {
@@ -215,7 +214,8 @@ fn add_named_values(line: &str, form: Form, found: &mut Vec<Range<usize>>) -> Op
         let before = if c == ' ' { before } else { before.trim_end() };
         let before = before.strip_suffix(['\'', '"']).filter(|_| c != ' ').unwrap_or(before);
         let name = &before[before.trim_end_matches(is_name_part).len()..];
-        // Without a separator, these are words of a sentence more often than names.
+        // Without a separator, `pass`, `token` and `secret` are words of a sentence more often than
+        // names.
         let is_word = c == ' ' && matches!(name, "pass" | "token" | "secret" | "--secret");
         if is_word || !names_secret(name) {
             continue;
@@ -229,7 +229,7 @@ fn add_named_values(line: &str, form: Form, found: &mut Vec<Range<usize>>) -> Op
         let end = value_end(value, (c, has_blank), is_first && form == Form::Source);
         from = begin + end;
         if is_no_secret(name, &value[..end]) {
-            // The value is complete, so it does not continue.
+            // Only an empty value may continue in the next lines.
             open = open.filter(|_| value.is_empty());
         } else {
             found.push(begin..from);
@@ -294,7 +294,6 @@ fn ends_value(c: char) -> bool {
     c.is_whitespace() || ",.;:)]}'\"`".contains(c)
 }
 
-/// Returns true if a text begins with a name and `=` or `:`.
 fn begins_with_name(text: &str) -> bool {
     let rest = text.trim_start_matches(is_name_part);
     rest.len() < text.len() && rest.starts_with(['=', ':'])
@@ -337,7 +336,7 @@ const PREFIXES: [&str; 7] = [
 fn addresses(line: &str, found: &mut Vec<Range<usize>>) {
     let mut start = 0;
     for word in line.split(|c: char| c.is_whitespace() || "'\"`<>".contains(c)) {
-        // All separators above have one byte, except some blanks.
+        // Some blanks have more than one byte, so the code searches for the start of the word.
         let at = line[start..].find(word).map_or(start, |offset| start + offset);
         start = at + word.len();
         if let Some(password) = password_of(word) {

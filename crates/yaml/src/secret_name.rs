@@ -13,8 +13,8 @@ const SECRETS: [&str; 9] = [
     "tokenkey",
 ];
 
-/// Last words of names about a secret. Their values are a place, a limit or a class, as in
-/// `password_file` and in Cassandra's `credentials_validity`.
+/// Last words of names that describe a secret but do not contain one. Their values are a location,
+/// a limit or a class, as in `password_file` and in Cassandra's `credentials_validity`.
 const DETAILS: [&str; 21] = [
     "algorithm",
     "authenticator",
@@ -61,8 +61,8 @@ const LOGINS: [&str; 11] = [
     "session",
 ];
 
-/// Returns true if a name marks its value as a secret. Considers the words of dotted names, of
-/// names with dashes or underscores, and of camelCase names.
+/// Returns true if a name marks its value as a secret. The function considers the words of dotted
+/// names, of names with dashes or underscores, and of camelCase names.
 pub fn names_secret(name: &str) -> bool {
     let words = words_of(name);
     let Some(last) = words.last() else {

@@ -272,7 +272,6 @@ struct Builder<'a, 'd> {
     source: usize,
     text: &'a str,
     limits: Limits,
-    /// Nodes with an anchor, by the number of the anchor.
     anchors: BTreeMap<usize, Node>,
     aliased_nodes: usize,
     /// Byte offset of every character and of the end of the text. The offsets are needed because

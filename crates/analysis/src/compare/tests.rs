@@ -23,7 +23,6 @@ fn findings_follow_from_interval_margin_and_direction() {
     }
 }
 
-/// Returns the finding of a comparison that is judged alone.
 fn alone(seen: &Comparison) -> Finding {
     seen.finding(seen.p())
 }
@@ -244,8 +243,8 @@ fn a_lower_bound_decides_only_toward_larger_values() {
             assert_eq!((alone(&seen), seen.bound), (apart, Some(bound)));
         }
     }
-    // A lower bound in one of three blocks is enough to make the ratio a bound. With bounds on both
-    // sides, the ratio is unknown.
+    // A lower bound in one of three blocks is enough to make the ratio a bound. If both variants
+    // have lower bounds, the ratio is unknown.
     let one = [AtLeast(10.0), Exactly(10.0), Exactly(10.0)];
     let seen = compare_paired(&pairs(one, false), Metric::LATENCY).unwrap();
     assert_eq!(
@@ -267,8 +266,7 @@ fn a_lower_bound_decides_only_toward_larger_values() {
     );
 }
 
-/// A timeout truncates the values of one contender. The equal variants count as different no more
-/// often than the level allows.
+/// A timeout censors the values of one variant, and the true values of both variants are equal.
 #[test]
 fn equal_variants_with_one_censored_differ_in_at_most_1_in_30() {
     let mut chance = Chance::new(29);

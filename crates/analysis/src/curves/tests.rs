@@ -47,7 +47,8 @@ fn the_curve_is_that_of_the_worked_example() {
     assert!(usl.kappa_ci95[0] < 0.00102274 && usl.kappa_ci95[1] > 0.00102274);
 }
 
-/// Returns the throughput by block for known coefficients, with noise in each trial.
+/// Returns loads with six blocks each. Their throughput follows known coefficients, with noise in
+/// each trial.
 fn planted(truth: Coefficients, threads: &[f64], noise: f64, seed: u64) -> Vec<Load> {
     let mut chance = Chance::new(seed);
     let mut block = || {

@@ -77,9 +77,10 @@ fn the_interaction_of_the_worked_example_matters() {
     };
     let acts = |metric: Metric| found[2].interaction(&judged[2], metric);
     assert_eq!(acts(Metric::THROUGHPUT), Interaction::Matters);
-    // The effect of 3.9 % is significant, but too small to be important.
+    // The interaction of 3.9 % is significant, but below the margin.
     assert_eq!(acts(margin(0.05)), Interaction::NotResolved);
-    // All effects have the same error, so they are on one line of a half-normal plot.
+    // The weights of the interaction are ±1, with the length 2. The weights of a main effect are
+    // ±1/2, with the length 1.
     assert!((found[2].scaled - found[2].comparison.ratio.ln().abs() / 2.0).abs() < 1e-12);
     assert!((found[0].scaled - found[0].comparison.ratio.ln().abs()).abs() < 1e-12);
 }

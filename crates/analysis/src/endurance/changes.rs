@@ -8,7 +8,7 @@
 //!
 //! Consecutive blocks are correlated. If they counted as independent, nine in ten series without a
 //! change would appear to have one (60 values with a correlation of 0.6). So σ is the deviation of
-//! sums of blocks, for an AR(1) series.
+//! independent values whose mean is as uncertain as the mean of the AR(1) series of blocks.
 
 use crate::autocorrelation;
 use crate::trend::{line, spaced};
@@ -70,7 +70,6 @@ pub fn changes(blocks: &[f64]) -> Vec<Change> {
     (0..at.len()).map(change).collect()
 }
 
-/// Returns the range of blocks from the previous change to the next change.
 fn around(at: &[usize], index: usize, end: usize) -> (usize, usize) {
     let before = index.checked_sub(1).map_or(0, |before| at[before]);
     (before, at.get(index + 1).copied().unwrap_or(end))
@@ -105,7 +104,6 @@ fn slope_cost(blocks: &[f64]) -> f64 {
     autocorrelation::variance(&left) * left.len().saturating_sub(1) as f64
 }
 
-/// Returns the sum of squares around the means of the segments between changes.
 fn total(cost: &Cost, at: &[usize]) -> f64 {
     let ends = || at.iter().copied().chain([cost.len()]);
     let begins = [0].into_iter().chain(at.iter().copied());
@@ -118,8 +116,8 @@ fn pelt(cost: &Cost, count: usize, penalty: f64) -> Vec<usize> {
     if count < 2 * SEGMENT_MIN {
         return Vec::new();
     }
-    // Contains, for each index, the least cost of the blocks before the index, and the start of the
-    // last segment of these blocks.
+    // For each index: the least cost of the blocks before the index, and the start of the last
+    // segment of these blocks.
     let mut best = vec![(f64::INFINITY, 0); count + 1];
     best[0] = (-penalty, 0);
     let mut candidates = vec![0];
@@ -149,7 +147,7 @@ fn pelt(cost: &Cost, count: usize, penalty: f64) -> Vec<usize> {
     at
 }
 
-/// Computes the squares around the mean of any segment, from running sums.
+/// Running sums, from which the sum of squares around the mean of any segment follows.
 struct Cost {
     /// Sums of the values before each index, and sums of the squared values. The mean is subtracted
     /// first, so that large values lose no digits.

@@ -5,10 +5,9 @@ use crate::autocorrelation;
 /// Minimum number of cycles in a window. With fewer cycles, a cycle cannot be distinguished from a
 /// trend.
 pub const CYCLES_MIN: f64 = 3.0;
-/// Minimum number of values in a cycle.
 const LAG_MIN: usize = 3;
 /// Minimum autocorrelation at a lag of one cycle. Of series of 300 values without a cycle, but with
-/// an autocorrelation of 0.9 at lag 1, one in ten reaches this value.
+/// an autocorrelation of 0.9 at lag 1, about 3 % reach this value.
 const CORRELATION_MIN: f64 = 0.5;
 /// Share of the highest peak that the first peak must reach. Later peaks are at multiples of the
 /// cycle, so the first peak counts.

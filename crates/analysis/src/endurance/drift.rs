@@ -11,8 +11,8 @@ pub const LATENCY_MARGIN: f64 = 0.10;
 /// A drift over a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
-    /// Change from beginning to end of the window, as a share of the median block: Theil and Sen's
-    /// slope.
+    /// Change from the beginning to the end of the window by Theil and Sen's slope, as a share of
+    /// the median block.
     pub change: f64,
     /// 95 % interval of the drift, by Sen's method. `None` with too few blocks.
     pub ci95: Option<[f64; 2]>,
@@ -30,11 +30,11 @@ measure::word_enum! {
     pub enum DriftDirection {
         /// Both the drift and its interval are within the margin.
         Steady = "steady",
-        /// The series rose significantly, and the best estimate is above the margin.
+        /// The series rose significantly, and the estimated rise exceeds the margin.
         Rising = "rising",
-        /// The series fell significantly, and the best estimate is beyond the margin.
+        /// The series fell significantly, and the estimated fall exceeds the margin.
         Falling = "falling",
-        /// The interval is too wide for a judgement.
+        /// The interval is too wide, or there are too few blocks.
         #[default]
         Inconclusive = "inconclusive" | "untold",
     }

@@ -11,7 +11,6 @@ pub const HORIZON_S: f64 = 30.0 * 86_400.0;
 /// Maximum horizon of a forecast, in lengths of the window. For example, a window of one day allows
 /// a forecast of thirty days.
 const HORIZON_WINDOWS: f64 = 30.0;
-/// Number of blocks into which the window is divided.
 const BLOCKS: f64 = 64.0;
 /// Share of the window that counts. The rest of the window, at its start, is ignored.
 const WINDOW_SHARE: f64 = 2.0 / 3.0;

@@ -1,5 +1,5 @@
-//! Tests the analyses with the test vectors of the research. Simulations show how often each
-//! analysis is wrong, and which changes it detects.
+//! Tests the analyses of long windows. Simulations show how often each analysis is wrong, and which
+//! changes it detects.
 
 use super::*;
 use crate::test_series::Chance;
@@ -15,7 +15,6 @@ fn seconds(chance: &mut Chance, count: usize, noise: f64, drift: f64) -> Vec<f64
     each.map(value).collect()
 }
 
-/// Returns the share of draws for which `holds` is true.
 fn share_of(draws: u32, mut holds: impl FnMut() -> bool) -> f64 {
     let hits = (0..draws).filter(|_| holds()).count();
     f64::from(hits as u32) / f64::from(draws)
@@ -33,8 +32,8 @@ fn a_series_becomes_at_most_64_whole_blocks() {
     assert_eq!(of(65, 0), (32, 2));
     assert_eq!(of(180, 0), (60, 3));
     assert_eq!(of(512, 0), (64, 8));
-    // The window is three cycles long if this results in 20 blocks. Otherwise, it has the minimum
-    // length.
+    // Each block has the minimum size if this results in 20 blocks. Otherwise, the minimum size is
+    // ignored.
     assert_eq!(of(512, 25), (20, 25));
     assert_eq!(of(512, 26), (64, 8));
     assert_eq!(of(0, 3), (0, 1));
@@ -42,8 +41,7 @@ fn a_series_becomes_at_most_64_whole_blocks() {
 
 #[test]
 fn a_spike_does_not_make_a_drift() {
-    // This test vector comes from the research. The slope is 2.5 with the interval [2, 3], over 12
-    // blocks of about 1,014.5.
+    // The slope is 2.5 per block, and the median of the 12 blocks is 1,014.5.
     let spiked = [
         1000.0, 1003.0, 1001.0, 1008.0, 1010.0, 1150.0, 1013.0, 1018.0, 1016.0, 1024.0, 1025.0,
         1027.0,
@@ -205,7 +203,6 @@ fn a_cycle_is_seen_and_noise_has_none() {
         println!("a cycle of {period}: {found:.3}");
         assert!(found > 0.95, "{period}: {found}");
     }
-    // Two and a half cycles are too few.
     let few = cycles(&saw(160, 0.05, &mut chance));
     assert!(
         matches!(few, Cycles::Seen { count, .. } if count < CYCLES_MIN),

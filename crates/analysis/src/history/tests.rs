@@ -31,8 +31,6 @@ fn changes_are_where_otava_finds_them() {
     assert_eq!(divisive(&THREE_LEVELS, 0.01), [5, 8]);
 }
 
-/// Compares the result with sums over all pairs, term by term as Matteson and James define the
-/// distance.
 #[test]
 fn the_energy_distance_is_that_of_its_definition() {
     let values = THREE_LEVELS;
@@ -64,7 +62,7 @@ fn the_energy_distance_is_that_of_its_definition() {
     }
 }
 
-/// With the deviations that Otava uses, p would be 0.00093 for 4 and 3 values.
+/// With the deviations that Otava uses, p would be 0.00090 for the first two samples.
 #[test]
 fn the_t_test_divides_by_the_right_number() {
     let (left, right) = ([1.0, 1.1, 0.9, 1.05], [1.3, 1.35, 1.4]);

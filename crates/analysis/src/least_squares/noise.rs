@@ -19,7 +19,7 @@ const OFF_LEVEL: f64 = 0.01;
 /// missing, ten rounds are enough.
 const ROUNDS_MAX: usize = 1000;
 
-/// Variance of one trial around the curve, with its degrees of freedom.
+/// Variance of a logarithm around the curve, with its degrees of freedom.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
     /// Variance of the logarithm of a throughput.
@@ -120,9 +120,10 @@ pub fn profiled<const P: usize, C: Curve<P>>(
     })
 }
 
-/// Returns the distance that one coefficient can move up or down before the sum of squares becomes
-/// too large. The function finds the distance by bisection. The distance is infinite if the
-/// interval has no bound.
+/// Returns one end of the interval of a coefficient: the lower end, or the upper end if `up`. At
+/// this value, the sum of squares is `most`. The function finds the end by bisection. If the sum is
+/// below `most` even at the farthest value tried, the result is the bound of the coefficient, which
+/// may be infinite.
 fn profile<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,

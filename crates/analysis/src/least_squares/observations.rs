@@ -14,13 +14,13 @@ pub struct Trial {
     pub place: usize,
     /// Index of the block of the trial. Trials of a block share a level.
     pub block: usize,
-    /// Logarithm of the throughput, in op/s.
+    /// Logarithm of the throughput in op/s.
     pub ln_ops: f64,
     /// Weight of the trial.
     pub weight: f64,
 }
 
-/// Places and trials that a curve is fitted to.
+/// Points and trials that a curve is fitted to.
 #[derive(Clone, Debug)]
 pub struct Observations<'a, A> {
     /// Points that have at least one trial.

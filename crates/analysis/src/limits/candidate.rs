@@ -3,10 +3,9 @@
 use super::kind::{Confidence, LimitKind, LimitRole};
 use super::observation::{LimitReading, Observation};
 
-/// Maximum number of candidates in a report.
 const CANDIDATES_MAX: usize = 3;
 /// Minimum rise of a value, as a ratio. It applies to values that do not depend on the load, and to
-/// resources that were already full on the other side of a comparison.
+/// resources that were already full in the other observation.
 const RISE_MIN: f64 = 1.25;
 /// Maximum fullness for the ranking of candidates. For example, a queue of 40 requests ranks the
 /// same as a queue of 20.
@@ -49,8 +48,8 @@ impl<'a> Before<'a> {
 pub struct Candidate {
     /// Reading of the row at the load that may be limited.
     pub reading: LimitReading,
-    /// Value of the same row in the other observation, which shows an earlier time or the other
-    /// variant. `None` if the other observation lacks this value.
+    /// Value of the same row in the other observation. `None` without another observation, or if it
+    /// lacks this value.
     pub before: Option<f64>,
     /// Confidence in the statement that this resource limited the load.
     pub confidence: Confidence,

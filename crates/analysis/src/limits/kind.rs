@@ -33,7 +33,7 @@ measure::word_enum! {
         CommitLogSegments = "commit_log_segments",
         /// Writes that waited for space in memtables.
         MemtableSpace = "memtable_space",
-        /// Flush writers that were all busy while flushes waited.
+        /// Flushes that waited for a flush writer.
         FlushWriters = "flush_writers",
         /// Compactors that were all busy while compactions waited.
         Compactors = "compactors",
@@ -90,7 +90,6 @@ pub struct LimitRow {
     pub series: &'static [&'static str],
 }
 
-/// Rows of the decision table, with the limits of their values.
 const ROWS: [(LimitKind, LimitRow); 27] = [
     (LimitKind::Client, row(0.9, "ratio", Confidence::High, &[])),
     (
@@ -334,8 +333,8 @@ impl LimitKind {
         of.expect("the table has a row for each kind").1
     }
 
-    /// Returns true if the value does not itself depend on the load. Such a row can limit the load
-    /// only if the value has risen with the load.
+    /// Returns true if the value does not itself depend on the load. Such a row explains a limit of
+    /// the load only if its value has risen with the load.
     pub(super) fn must_rise(self) -> bool {
         matches!(
             self,
@@ -380,7 +379,7 @@ pub enum LimitRole {
     Queue,
 }
 
-/// Returns true if at least one row needs the series `name`.
+/// Returns true if at least one row, or the CPU use of the nodes, needs the series `name`.
 pub fn is_needed(name: &str) -> bool {
     let fits = |pattern: &&str| match pattern.strip_suffix('*') {
         Some(prefix) => name.starts_with(prefix),

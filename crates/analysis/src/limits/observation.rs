@@ -3,7 +3,6 @@
 use super::kind::LimitKind;
 use super::series_view::{View, WindowSeries};
 
-/// Place name of the series that describe the machine on which cassay runs.
 const MACHINE: &str = "machine";
 /// Minimum share of the time in which tasks wait for a CPU. Above this share, a busy CPU counts as
 /// a CPU with a queue.
@@ -111,7 +110,7 @@ pub struct Observation {
 }
 
 /// Evaluates every row of the table. If a row has readings of several places, the function keeps
-/// the reading nearest its limit.
+/// the fullest of the full readings, or the fullest reading if none is full.
 pub fn observe(series: &[WindowSeries<'_>], facts: &TrialFacts) -> Observation {
     let table = Table {
         view: View(series),
@@ -147,7 +146,6 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// Returns the readings of one kind of limit, one per node, host or disk.
     fn read(&self, kind: LimitKind) -> Vec<LimitReading> {
         match kind {
             LimitKind::Client => self.client(),
@@ -338,19 +336,18 @@ impl<'a> Table<'a> {
             .into_iter()
             .map(WindowSeries::max)
             .reduce(f64::max);
-        // If the log exists but has no pause in the window, the share is 0, not unknown.
+        // If the log exists but has no pause in the window, the longest pause is 0, not unknown.
         let has_log = || self.view.at("safepoint.stopped", node).map(|_| 0.0);
         log.or_else(has_log)
     }
 
-    /// Returns the share of time in which requests waited for a thread of the pool, if known.
     fn waiting_share(&self, pool: &str, node: &str) -> Option<f64> {
         let pending = self.view.at(&format!("thread_pools.{pool}.pending"), node)?;
         Some(pending.share(|count| count >= 1.0))
     }
 
-    /// Returns the p99 of the wait for a sync, divided by the p99 of writes. If no write waited,
-    /// the wait has no p99 and the result is 0.
+    /// Returns the p99 of the wait for a sync, divided by the p99 of the write latency. If no write
+    /// waited, the wait has no p99 and the result is 0.
     fn commit_log_sync(&self, node: &str) -> Option<f64> {
         let waits = self.view.mean("commit_log.waiting_on_commit/s", node)?;
         let Some(wait_ms) = self.view.mean("commit_log.waiting_on_commit.p99", node) else {
@@ -360,9 +357,9 @@ impl<'a> Table<'a> {
     }
 
     /// Returns the throughput of compaction divided by its limit, or 0 if the limit is 0
-    /// (unlimited). Also returns 0 unless compactions are pending almost all the time and their
-    /// number does not fall. Cassandra counts the bytes of a compaction when the compaction ends,
-    /// so this function adds the bytes of the running compactions.
+    /// (unlimited). Also returns 0 unless compactions are pending almost all the time and the
+    /// number of pending compactions does not fall. Cassandra counts the bytes of a compaction when
+    /// the compaction ends, so this function adds the bytes of the running compactions.
     fn compaction_throughput(&self, node: &NodeFacts) -> Option<f64> {
         let limit = node.compaction_bytes_per_s?;
         let pending = self.view.at("compactions.pending", &node.name)?;
@@ -376,7 +373,8 @@ impl<'a> Table<'a> {
     }
 
     /// Returns the number of running compactions divided by the number of compactors. Returns 0
-    /// unless compactions wait almost all the time and their number does not fall.
+    /// unless compactions wait almost all the time and the number of pending compactions does not
+    /// fall.
     fn compactors(&self, node: &NodeFacts) -> Option<f64> {
         let pending = self.view.at("compactions.pending", &node.name)?;
         let running = self.view.mean("compactions.running", &node.name)?;
@@ -389,8 +387,8 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// Returns the queue lengths of each node's disks. For a node without disk readings, returns
-    /// those of the machine's disks.
+    /// Returns the queue lengths of each node's disks. If the host of a node has no disk readings,
+    /// the function uses the disks of the machine that runs cassay.
     fn disk_queue(&self) -> Vec<LimitReading> {
         let disks = self.facts.nodes.iter().flat_map(|node| self.disks(node));
         disks

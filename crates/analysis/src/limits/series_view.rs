@@ -51,8 +51,8 @@ impl WindowSeries<'_> {
         count as f64 / self.bins.len() as f64
     }
 
-    /// Returns true if the mean of the readings in the last third of the window is not lower than
-    /// the mean in the first third.
+    /// Returns true if the mean of the bins in the last third of the window is not lower than the
+    /// mean in the first third.
     pub fn is_not_falling(&self) -> bool {
         let third = self.bins.len().div_ceil(3);
         let mean = |bins: &[Bin]| bins.iter().map(Bin::mean).sum::<f64>() / bins.len() as f64;
@@ -60,16 +60,13 @@ impl WindowSeries<'_> {
     }
 }
 
-/// All series of a window.
 pub(super) struct View<'a>(pub &'a [WindowSeries<'a>]);
 
 impl<'a> View<'a> {
-    /// Returns the series with this name at this place, if the window has it.
     pub fn at(&self, name: &str, place: &str) -> Option<&'a WindowSeries<'a>> {
         self.0.iter().find(|one| one.name == name && one.place == place)
     }
 
-    /// Returns the mean of the series with this name at this place, if the window has it.
     pub fn mean(&self, name: &str, place: &str) -> Option<f64> {
         Some(self.at(name, place)?.mean())
     }
@@ -83,7 +80,6 @@ impl<'a> View<'a> {
         self.0.iter().filter(is_below).collect()
     }
 
-    /// Returns all series with this name.
     pub fn all_of(&self, name: &str) -> Vec<&'a WindowSeries<'a>> {
         self.0.iter().filter(|one| one.name == name).collect()
     }

@@ -37,7 +37,6 @@ fn facts() -> TrialFacts {
     }
 }
 
-/// Returns the readings of a node on which no resource is near its limit.
 fn calm() -> Vec<WindowSeries<'static>> {
     let constant = [
         ("mpstat.%idle", "machine", 40.0),
@@ -78,8 +77,8 @@ fn calm() -> Vec<WindowSeries<'static>> {
     constant.map(|(name, place, value)| series(name, place, &[value; 10])).into()
 }
 
-/// Returns the series of an idle cluster. The series in `changes` replace the series with the same
-/// name and place.
+/// Returns the series of `calm`. The series in `changes` replace the series with the same name and
+/// place.
 fn with(changes: &[(&'static str, &'static str, &[f64])]) -> Vec<WindowSeries<'static>> {
     let mut all = calm();
     for (name, place, values) in changes {
@@ -174,7 +173,8 @@ fn waits_do_not_hide_the_resource_that_causes_them() {
         LimitKind::CompactionThroughput
     );
 
-    // On an idle node, the compiler thread is the busiest thread in 10 of 310 readings.
+    // In `calm`, the compiler thread is the busiest thread. Here, this is true for 10 of 310
+    // readings.
     let thread: (&str, &str, &[f64]) = ("threads.%CPU", "node1/MutationStage-1", &[98.0; 300]);
     assert_eq!(first(&[thread], &plain), LimitKind::Thread);
     assert_eq!(first(&[thread, cpu_full, waits], &plain), LimitKind::Cpu);

@@ -141,7 +141,7 @@ fn a_search_that_grows_too_large_says_so() {
     );
 }
 
-/// A busy node leaves many writes without an answer, and most of their values are never read.
+/// A busy node does not answer many writes, and most of their values are never read.
 #[test]
 fn unneeded_writes_of_unknown_outcome_cost_no_states() {
     let mut history: Vec<Operation> = (1..40).map(|n| unknown(write(n, 0, 0))).collect();
@@ -157,7 +157,6 @@ fn unneeded_writes_of_unknown_outcome_cost_no_states() {
     assert_eq!(found, HistoryVerdict::Violated(vec![history.len() - 1]));
 }
 
-/// A long history of a correct register needs about one state for each operation.
 #[test]
 fn a_long_history_takes_as_many_states_as_operations() {
     let history: Vec<Operation> = (0..10_000)
@@ -230,7 +229,7 @@ fn any_operation() -> impl Strategy<Value = Operation> {
 }
 
 /// Returns the history of a register that executes its operations one after the other. Each
-/// operation takes effect between its call and its return.
+/// operation of known outcome takes effect between its call and its return.
 fn kept_word(operations: &[Request]) -> Vec<Operation> {
     let mut made: Vec<(u64, usize)> = (0..operations.len())
         .map(|at| {
@@ -269,10 +268,10 @@ fn kept_word(operations: &[Request]) -> Vec<Operation> {
     history
 }
 
-/// Values from which one operation is generated: time of sending, duration, kind, and the two
-/// values of a swap. The third number is the time at which the operation takes effect, in percent
-/// of the duration. The first flag is true if the outcome is known. The second flag says whether an
-/// operation of unknown outcome has an effect.
+/// Values from which one operation is generated. The numbers are the time of sending, the duration,
+/// the time of the effect in percent of the duration, the kind, and the two values of a swap. The
+/// first flag is true if the outcome is known. The second flag is true if an operation of unknown
+/// outcome has an effect.
 type Request = (u64, u64, u64, u8, i64, i64, bool, bool);
 
 proptest! {
@@ -288,8 +287,6 @@ proptest! {
         prop_assert_eq!(found == HistoryVerdict::Linearizable, expected, "{:?}", found);
     }
 
-    /// A register executes its operations one after the other, each between its call and its
-    /// return. The history of such a register is linearizable.
     #[test]
     fn a_register_that_keeps_its_word_is_not_accused(
         operations in prop::collection::vec((0_u64..200, 1_u64..40, 0_u64..100, 0_u8..3, 0_i64..3,
@@ -299,8 +296,8 @@ proptest! {
         let found = judge(&history, Some(0), 5_000_000);
         prop_assert!(!matches!(found, HistoryVerdict::Violated(_)), "{:?}", found);
     }
-    /// A node on a busy machine leaves many transactions without an answer, in this case four of
-    /// ten. The register has the size and the five values of the shipped workload.
+    /// Four of ten transactions have no answer, as with a node on a busy machine. The history has
+    /// as many operations and values as that of one register in the shipped workload.
     #[test]
     fn a_history_with_many_unknown_outcomes_is_decided(
         operations in prop::collection::vec((0_u64..10_000, 20_u64..400, 0_u64..100, 0_u8..3,

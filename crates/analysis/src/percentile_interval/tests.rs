@@ -118,8 +118,9 @@ fn a_long_run_keeps_few_blocks_and_every_value() {
 }
 
 /// Returns two shares of windows of 30 s. The first is the share of windows whose interval of p99
-/// misses the true value. The second is the share of windows that miss the true value and are not
-/// labelled. The server pauses, while operations are due at a fixed rate.
+/// misses the true value. The second is the share of windows that miss the true value although
+/// their interval does not depend on few incidents. The server pauses, while operations are due at
+/// a fixed rate.
 fn wrong(pauses: Pauses, windows: u32, seed: u64) -> [f64; 2] {
     let mut chance = Chance::new(seed);
     let truth = pauses.truth(&mut chance).quantile_ns(0.99) as f64;
@@ -163,8 +164,8 @@ fn audit_of_the_p99_of_a_server_that_pauses() {
     percentiles_with_pauses(runs / 4, seed);
 }
 
-/// Each row contains the time between two pauses and the length of a pause, in seconds. Then
-/// follows the largest allowed value of each of the two shares that `wrong` returns.
+/// Each row contains the time between two pauses, the length of a pause, and the maximum of each of
+/// the two shares that `wrong` returns. Times are in seconds.
 const PAUSES: [(f64, f64, f64, f64); 5] = [
     (1e9, 1.0, 0.10, 0.10),
     (4.0, 0.1, 0.15, 0.10),

@@ -74,9 +74,7 @@ impl fmt::Display for Band {
 
 /// Numbers of threads that were tried and that are closest to the band.
 struct Neighbours {
-    /// Highest number of threads below the band.
     below: Option<u32>,
-    /// Lowest number of threads above the band.
     above: Option<u32>,
 }
 

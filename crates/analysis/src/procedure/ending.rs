@@ -263,8 +263,8 @@ impl Ending {
 }
 
 impl Range {
-    /// Describes the range, for example `the most with a p99 within 10 ms is between 8,000 and
-    /// 18,400 op/s: 10 of 21 trials had it`.
+    /// Describes the range, for example `the highest load with a p99 within 10 ms is between 8,000
+    /// and 18,400 op/s: 10 of 21 trials met it`.
     fn words(&self, bound: &Bound) -> String {
         let (kept, trials, bound) = (self.kept, self.trials, bound.words());
         let highest = || format!(", the highest at {}", self.most.words());
@@ -316,7 +316,6 @@ fn sides(below: Option<u32>, above: Option<u32>) -> String {
     parts.join(", ")
 }
 
-/// Describes the known range of a search that did not find a load.
 fn range_words(range: Option<Range>, bound: &Bound) -> String {
     match range {
         Some(range) => range.words(bound),

@@ -1,7 +1,7 @@
 //! Measures one point for hours, after shorter windows at the same point.
 //!
-//! Invariant: each turn runs once, in order, regardless of the results. So the long window always
-//! comes last, after the shorter windows.
+//! Invariant: each window is measured once, in order, regardless of the results. So the long window
+//! always comes last, after the shorter windows.
 
 use super::{Answer, Ask, Decide, Next, Point, ProcedureEstimate, Role, SeenTrial};
 
@@ -24,7 +24,6 @@ impl Endurance {
     /// Maximum number of shorter windows. More windows are the task of a separate study.
     pub const BESIDE_MAX: usize = 8;
 
-    /// Returns the role of each turn, in order.
     fn roles(&self) -> impl Iterator<Item = Role> {
         let beside = (0..self.beside_ns.len()).map(|number| Role::Beside(number as u8));
         beside.chain([Role::Endurance])

@@ -2,9 +2,10 @@
 //! end of the measurements.
 //!
 //! Before each trial of a variant in a block, the engine calls a procedure with the results of all
-//! earlier trials. The procedure returns the points that may be next. It has no state, so the same
-//! results return the same answer. To resume an interrupted run, the engine passes the finished
-//! trials to the procedures. Tests use formulas as servers.
+//! earlier trials. The procedure returns the points that may be next. A turn is one trial that a
+//! procedure requests. A procedure has no state, so the same results lead to the same answer. To
+//! resume an interrupted run, the engine passes the finished trials to the procedures. Tests use
+//! formulas as servers.
 //!
 //! Every procedure satisfies these invariants (`tests.rs`):
 //!
@@ -84,45 +85,34 @@ pub const REST_S: u64 = 10;
 
 /// Decisions of a procedure, as pure functions.
 trait Decide {
-    /// Returns the outlook: the facts that are known before the first measurement.
     fn outlook(&self) -> ProcedureEstimate;
 
-    /// Returns the next step. `seen` contains the trials of one variant in one block so far, in the
-    /// order in which they ran.
     fn next(&self, seen: &[SeenTrial]) -> Next;
 
-    /// Returns the limit on p99 that the procedure uses, in ms, if any.
     fn p99_bound_ms(&self) -> Option<f64> {
         None
     }
 
-    /// Returns the result of a trial for a search. Returns `None` if the procedure is not a search.
     fn step(&self, _seen: &SeenTrial) -> Option<SearchStep> {
         None
     }
 
-    /// Returns the name of a search, and a description of its goal.
     fn goal(&self) -> Option<(SearchProcedure, String)> {
         None
     }
 
-    /// Returns the bound that the search keeps within, if any.
     fn bound(&self) -> Option<Bound> {
         None
     }
 
-    /// Returns the share of the found load at which the procedure makes a further trial, if any.
     fn expected(&self) -> Option<f64> {
         None
     }
 
-    /// Returns the role of a turn, if the role is known before the first measurement.
     fn role(&self, _turn: usize) -> Role {
         Role::Probe
     }
 
-    /// Returns the length of a trial's window, in ns. `measure_ns` is the length that the study
-    /// sets.
     fn window_ns(&self, role: Role, measure_ns: u64) -> u64 {
         measure_ns * role.windows()
     }
@@ -167,7 +157,7 @@ impl Ask {
 }
 
 measure::word_enum! {
-    /// Name and goal of a procedure that searches for a load.
+    /// A procedure that searches for a load.
     #[derive(Default)]
     pub enum SearchProcedure {
         /// Searches for the highest load within a bound, and then holds this load.
@@ -275,8 +265,8 @@ impl Procedure {
     }
 
     /// Returns the next step. `seen` contains the trials of one variant in one block so far, in the
-    /// order in which they ran. After a search has found a load, the next trial measures at the
-    /// expected share of that load.
+    /// order in which they ran. If the procedure has an expected share, the trial after a found
+    /// load measures at this share of the load.
     pub fn next(&self, seen: &[SeenTrial]) -> Next {
         let decides = self.decides();
         let is_expected = |trial: &&SeenTrial| trial.role == Role::Expected;
@@ -364,7 +354,6 @@ impl Procedure {
 }
 
 impl Answer {
-    /// Returns the answer for the end of a search.
     pub(super) fn searched(ending: Ending) -> Answer {
         Answer::Searched(Box::new(ending))
     }

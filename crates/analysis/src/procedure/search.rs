@@ -22,7 +22,7 @@ use measure::number::count;
 pub struct Search {
     /// First load that the search tries.
     pub from: Point,
-    /// Maximum load. It is on the same axis as the first load, and not below it.
+    /// Maximum load, on the axis of `from` and not below it.
     pub to: u64,
     /// Bound that the found load must stay within.
     pub bound: Bound,
@@ -34,9 +34,7 @@ pub struct Search {
     pub expected: Option<f64>,
 }
 
-/// Number of consecutive holds that confirm a peak.
 const HOLDS: u32 = 2;
-/// Maximum number of times that a search for a peak halves the load if the first load is too high.
 const DOWNS_MAX: u32 = 5;
 /// Ratio of the two ends of a bracket at which the bracket is narrow enough and the search stops
 /// the bisection.
@@ -209,7 +207,6 @@ impl Search {
         }
     }
 
-    /// Returns the next trial, or the answer if the search has ended.
     fn onward(&self, path: &Path) -> Result<Ask, Answer> {
         let probe = |value: u64| Ok(Ask::probe(self.point_of(value)));
         match (path.low, path.high.as_ref().map(|high| high.value)) {
@@ -239,7 +236,6 @@ impl Search {
         })
     }
 
-    /// Returns the lowest load that was too high, if any.
     fn above(&self, path: &Path) -> Option<LowestOverload> {
         let high = path.high.as_ref()?;
         Some(LowestOverload {
@@ -267,8 +263,8 @@ impl Search {
         })
     }
 
-    /// Returns the range between whose ends the peak lies, from all trials together. The search
-    /// uses this range if no load was held. Returns `None` if no trial stayed within the bound.
+    /// Returns the range that contains the peak, from all trials together. The search uses this
+    /// range if no load was held. Returns `None` if no trial stayed within the bound.
     fn range(&self, path: &Path) -> Option<Range> {
         let trials = &path.trials;
         let passed = trials.iter().filter(|(_, kept)| *kept);
@@ -316,7 +312,6 @@ impl Search {
     }
 }
 
-/// State of a search.
 #[derive(Default)]
 struct Path {
     /// Load of every decided trial, with a flag that is true if the trial stayed within the bound.
@@ -324,9 +319,7 @@ struct Path {
     /// Highest load that stayed within the bound. After a failed hold, this is the next lower load
     /// to hold.
     low: Option<u64>,
-    /// Lowest load that exceeded the bound.
     high: Option<High>,
-    /// Number of trials that exceeded the bound.
     fails: u32,
     /// True after the first hold. From then on, the search does not bisect.
     is_holding: bool,
@@ -345,15 +338,12 @@ struct Path {
     /// Lowest load of an undecided trial that ran when a higher load was already known to be too
     /// high.
     given_up: Option<u64>,
-    /// Load of the last trial.
     last: u64,
 }
 
-/// A load that was too high.
 struct High {
     value: u64,
     why: String,
-    /// True if the load was too high for the client.
     is_by_client: bool,
 }
 

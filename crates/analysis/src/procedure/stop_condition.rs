@@ -36,7 +36,6 @@ impl Until {
         }
     }
 
-    /// Returns the first point at which the condition occurs, if any.
     pub(super) fn first_in(self, seen: &[SeenTrial]) -> Option<Point> {
         let mut found: Vec<(Point, &TrialOutcome)> = Vec::with_capacity(seen.len());
         for trial in seen {
@@ -71,7 +70,6 @@ impl Until {
 /// Minimum number of points beyond a knee for a plateau. A single point could be an incident.
 const PLATEAU_POINTS: usize = 2;
 
-/// Returns true if the points so far have a knee, and enough points beyond this knee.
 fn is_plateau(found: &[(Point, &TrialOutcome)]) -> bool {
     let rung = |(point, found): &(Point, &TrialOutcome)| SweepStep {
         load: point.value(),
@@ -93,8 +91,8 @@ fn is_plateau(found: &[(Point, &TrialOutcome)]) -> bool {
 
 /// Returns true if more threads do not help. This is the case if throughput fell on average over
 /// the last three runs, or gained less than `gain_min` over the last five runs. For a run that ends
-/// by a count, cassandra-stress uses a `gain_min` of -1. The average of five runs can only fall
-/// below -1 after three runs have fallen.
+/// by a count, cassandra-stress uses a `gain_min` of -1. An average cannot be below -1, so only the
+/// rule of three runs then applies.
 fn is_flat(rates: &[f64], gain_min: Option<f64>) -> bool {
     let of_five = gain_min.unwrap_or(-1.0);
     [(3, 0.0), (5, of_five)].into_iter().any(|(runs, least)| {

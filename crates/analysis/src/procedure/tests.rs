@@ -21,7 +21,6 @@ use proptest::prelude::*;
 struct Server {
     service_ms: f64,
     ops_per_s: f64,
-    /// Time after which requests time out, in ms.
     timeout_ms: f64,
     /// Standard deviation of the logarithm of each figure of a trial.
     noise: f64,
@@ -196,7 +195,8 @@ fn any_server(fails: f64) -> impl Strategy<Value = Server> {
 }
 
 proptest! {
-    /// This test also checks that every point occurs once and that the outlook announced it.
+    /// `walk` also checks that no point is probed twice, and that the outlook announced every
+    /// point.
     #[test]
     fn a_procedure_ends_and_has_measured_what_was_certain(
         procedure in any_procedure(),
@@ -356,8 +356,8 @@ fn a_ladder_is_flat_if_its_steps_gain_less_than_the_error() {
     assert!(is_flat(&slow, Some(0.02)) && !is_flat(&slow[..5], Some(0.02)));
 }
 
-/// A test procedure that halves the range in which p99 is within a bound. The procedure chooses its
-/// points during the run.
+/// A test procedure that searches for the highest number of threads with a p99 within a bound, by
+/// bisection. The procedure chooses its points during the run.
 struct HalvingProcedure {
     to: u32,
     p99_ms: f64,

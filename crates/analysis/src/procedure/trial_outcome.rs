@@ -135,7 +135,7 @@ pub enum TrialJudgement {
     /// The trial is invalid because of the target.
     Invalid(String),
     /// The client did not offer the load in time. The load was too high for the client, perhaps
-    /// because the target left too little of the machine's CPU to the client.
+    /// because the target used too much of the machine's CPU.
     Late(String),
     /// The client was the limit, or the numbers of the client contradict each other, so the trial
     /// has no answer.
@@ -238,16 +238,13 @@ const FAR_BEYOND: f64 = 4.0;
 pub enum BoundCheck {
     /// The trial stayed within the bound.
     Yes,
-    /// The trial exceeded the bound. The string contains the reason.
+    /// The trial exceeded the bound.
     No(String),
     /// The client could not offer the load. The load was too high, but perhaps not for the target.
-    /// The string contains the reason.
     NotOffered(String),
-    /// The trial does not decide, but another trial at this load may. The string contains the
-    /// reason.
+    /// The trial does not decide, but another trial at this load may.
     Inconclusive(String),
-    /// The client is the limit, so further trials cannot decide either. The string contains the
-    /// reason.
+    /// The client is the limit, so further trials cannot decide either.
     Client(String),
 }
 
@@ -266,9 +263,8 @@ pub(super) enum Despite {
 }
 
 impl Bound {
-    /// Compares a trial with the bound. The value of the percentile decides. If the whole interval
-    /// of the percentile is on one side of the limit, the interval agrees with the value. For other
-    /// intervals, see [`Bound::is_near`].
+    /// Compares a trial with the bound. The value of the percentile counts, even if its interval
+    /// contains the limit (see [`Bound::is_near`]).
     pub fn judge(&self, found: Option<&TrialOutcome>) -> BoundCheck {
         let Some(found) = found else {
             return BoundCheck::Inconclusive("the trial failed".to_owned());
@@ -289,10 +285,7 @@ impl Bound {
         }
     }
 
-    /// Returns the information that a disturbed trial without an answer still provides. If the
-    /// trial stayed within the bound, the target can serve this load. If even the median latency is
-    /// far above the limit, the load is too high. If the target did far less than the client
-    /// offered, the target cannot do more.
+    /// Returns the information that a disturbed trial without an answer still provides.
     pub(super) fn told_despite(&self, found: Option<&TrialOutcome>) -> Despite {
         match found {
             Some(found) if self.broken(found).is_none() => Despite::Kept,

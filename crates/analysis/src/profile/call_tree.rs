@@ -43,18 +43,15 @@ impl Names {
         Some(number)
     }
 
-    /// Returns the name with this number.
     pub(super) fn name(&self, number: u32) -> &str {
         &self.names[number as usize]
     }
 
-    /// Returns the number of names.
     pub(super) fn count(&self) -> usize {
         self.names.len()
     }
 }
 
-/// A node of a tree.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
     /// Name of the frame, by its number.
@@ -167,9 +164,9 @@ impl CallTree {
         costs
     }
 
-    /// Returns the frames in the order of a reader: each frame is followed by its callees, which
-    /// are in the order of their names. Frames with less than `share_min` of the total cost are
-    /// combined into one frame [`REST`] per caller. At most `frames_max` frames remain.
+    /// Returns the frames in depth-first order: each frame is followed by its callees, which are in
+    /// the order of their names. Frames with less than `share_min` of the total cost are combined
+    /// into one frame [`REST`] per caller. At most `frames_max` frames remain.
     pub fn pruned(&self, names: &Names, share_min: f64, frames_max: usize) -> Vec<PrunedFrame> {
         let costs = self.costs();
         let least = self.total() * share_min;
@@ -220,7 +217,6 @@ impl CallTree {
     }
 }
 
-/// A callee that remains in a pruned tree.
 #[derive(Clone, Copy)]
 struct Callee<'a> {
     name: &'a str,

@@ -16,7 +16,6 @@ measure::word_enum! {
     }
 }
 
-/// Packages of the JDK.
 const JDK: [&str; 6] = ["java/", "javax/", "jdk/", "sun/", "com/sun/", "jvmtiAgent"];
 /// Marks of native symbols that contain a dot: libraries, and functions that GCC has split.
 const NATIVE: [&str; 7] = ["::", "(", ".so", ".part.", ".constprop.", ".isra.", ".cold"];

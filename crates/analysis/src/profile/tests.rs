@@ -1,9 +1,9 @@
-//! Profiles whose true costs are known: equal variants, and a planted frame.
+//! Tests profiles whose true costs are known: equal variants, and a planted frame.
 //!
 //! 2,000 runs of equal variants with this noise named no frame. With 10 % noise of trials and of
 //! stacks, 2 of 2,000 runs named one. Benjamini and Hochberg's method at 10 % named one in 3 and 13
-//! of 2,000. A planted frame of 50 µs was first in 199 of 200 runs of four blocks, and its interval
-//! contained 50 µs in 197.
+//! of 2,000 runs. A planted frame of 50 µs was first in 199 of 200 runs of four blocks, and its
+//! interval contained 50 µs in 197 runs.
 
 use super::*;
 use crate::test_series::Chance;
@@ -12,7 +12,7 @@ use crate::test_series::Chance;
 const SAMPLE_US: f64 = 10_000.0;
 /// Operations in a window of 30 s at 7,000 op/s.
 const OPERATIONS: f64 = 210_000.0;
-/// Standard deviation of the costs of a trial, of each stack in a trial, as shares.
+/// Standard deviations of the cost of a trial, and of each stack in a trial, as shares.
 const NOISE: [f64; 2] = [0.05, 0.03];
 
 /// Stacks of a node, with the true CPU time per operation in µs. Ten stages call ten methods each.
@@ -34,7 +34,6 @@ fn stacks() -> Vec<(String, f64)> {
     (0..10).flat_map(stage).collect()
 }
 
-/// The planted method, which mostly reads the clock.
 const PLANTED: &str = "lab/Burn.burn";
 const CALLER: &str = "Stage1;java/lang/Thread.run;io/netty/FastThreadLocalRunnable.run;\
                       org/apache/cassandra/S1.run;org/apache/cassandra/S1.execute;\
@@ -123,8 +122,8 @@ fn callers_of_a_planted_frame_are_explained_by_it() {
         );
     }
     assert!(of("Stage1").is_pool);
-    // Most samples are in the JDK, because the planted method calls it. The JDK does not explain
-    // the difference.
+    // Most samples are in native code, which the planted method calls through the JDK. Such code
+    // does not explain the difference.
     let clock = of("clock_gettime");
     assert!(clock.is_named && clock.difference < 45.0, "{clock:?}");
     assert_eq!(of(PLANTED).explained_by, None);

@@ -128,7 +128,7 @@ pub fn hints(watched: &NodeReadings, fault: &FaultTimes, until_s: f64) -> Option
     };
     let stored = (!looked.is_empty()).then(|| sum(|looks| &looks.stored_per_s))?;
     let healed_s = fault.healing_s.unwrap_or(fault.injected_s);
-    // These readings show pending, stored or delivered hints. The last of them shows when the
+    // Readings with pending, stored or delivered hints. The last such reading shows when the
     // activity ended.
     let moving = looked
         .iter()

@@ -99,7 +99,6 @@ impl BaselineLevel {
         self.expected_max(self.outside as f64 + 0.5, count)
     }
 
-    /// Returns how many of `count` normal intervals may be far outside of the level.
     fn far_outside_max(&self, count: usize) -> usize {
         self.expected_max(self.far_outside as f64, count)
     }
@@ -146,7 +145,6 @@ impl Worse {
         }
     }
 
-    /// Returns true if a value is worse than the edge of the level.
     fn is_beyond(self, value: f64, edge: f64) -> bool {
         match self {
             Worse::Below => value < edge,
@@ -162,7 +160,6 @@ fn edge_at(middle: f64, share: f64, worse: Worse) -> f64 {
     }
 }
 
-/// A series with one value for each interval.
 pub(super) struct IntervalSeries {
     points: Vec<Point>,
     level: BaselineLevel,
@@ -249,7 +246,6 @@ impl IntervalSeries {
             && self.is_near(&stretch[..FIRST.min(stretch.len())])
     }
 
-    /// Returns true if the median of the values of `points` is normal.
     fn is_near(&self, points: &[Point]) -> bool {
         let values: Vec<f64> = points.iter().map(|point| point.value).collect();
         !self.is_beyond(
@@ -276,8 +272,8 @@ impl IntervalSeries {
         // with an excess right after these intervals count too.
         let end_s = points.last().map_or(to_s, |last| last.to_s);
         let later = self.between(end_s, f64::INFINITY);
-        // In the first later interval, the target may have been whole for only a part of the time.
-        // The code skips this interval if it has no excess.
+        // In the first later interval, all nodes may have been up for only a part of the time. The
+        // code skips this interval if it has no excess.
         let skipped = usize::from(later.first().is_some_and(|first| first.value <= above));
         let later = later.iter().skip(skipped).take_while(|point| point.value > above);
         let made_up = points.iter().filter(|point| point.value > above).chain(later);

@@ -25,7 +25,6 @@ const FAULT: FaultTimes = FaultTimes {
     whole_s: Some(92.0),
 };
 
-/// Returns the recovery from [`FAULT`] in a window with only this fault.
 fn alone(slices: &[Slice]) -> Recovery {
     recovery(slices, &[FAULT], LoadSchedule::Closed).remove(0)
 }
@@ -180,7 +179,7 @@ fn an_unobserved_recovery_has_no_time() {
         Some(back(Some(0.0), None, 90.0))
     );
     assert_eq!(never.dip.unwrap().seconds, 120.0);
-    // Throughput is normal for only 29 s before the window ends. p99 was always normal.
+    // Throughput is normal for only 29 s before the window ends.
     let short = alone(&slices(126, planted));
     assert_eq!(
         short.throughput.unwrap().healed,
@@ -239,8 +238,8 @@ fn a_fault_without_effect_is_over_after_a_short_baseline() {
 }
 
 /// At a fixed rate, every second before the fault has the same throughput. If the throughput of one
-/// late second is 5.3 % lower, the series is still normal. If no operation ends for two seconds,
-/// the series has left its level.
+/// late second is 5.3 % lower, the series is still normal. If no operation ends for one second, the
+/// series has left its level.
 #[test]
 fn one_second_a_little_below_is_no_departure() {
     const FAULT: FaultTimes = FaultTimes {
@@ -467,7 +466,8 @@ fn a_rate_counts_for_the_time_since_the_look_before_it() {
 /// The report stated 658 missing operations, because throughput was already normal then.
 #[test]
 fn work_done_right_after_the_return_is_not_lost() {
-    // The fault ends at 75 s. The interval after the pause has the excess of all lost operations.
+    // The fault ends at 75 s. In the three intervals after the pause, the excess equals all
+    // operations that were missing in the pause.
     let stall = |at: usize| match at {
         60..=74 => (0.0, 1.0),
         75..=77 => (6.0, 300.0),

@@ -103,7 +103,6 @@ fn sent_words(
     Statement::join(parts, ", ")
 }
 
-/// Describes the operations that were due in the window but were not sent within the window.
 fn not_sent_in_time(window: &Window) -> impl Iterator<Item = Statement> {
     [
         (ClientCount::SentInDrain, Quantity::SentAfterWindow),
@@ -129,8 +128,8 @@ pub(super) fn two_clocks(evidence: &Evidence) -> RuleResult {
         mean_ms(window.sums_ns[0], latency),
         mean_ms(window.sums_ns[1], service),
     ];
-    // The two histograms round their values to three digits independently, so small differences are
-    // allowed.
+    // The two histograms round their values to three significant digits independently, so small
+    // differences are allowed.
     let ordered = means[0] >= means[1] * 0.998;
     let detail = describe::two_clocks([latency, service], means);
     if latency == service && ordered {
@@ -171,7 +170,8 @@ pub(super) fn histograms_complete(evidence: &Evidence) -> RuleResult {
     (outcome, Statement::join(parts, "; "))
 }
 
-/// Judges rule V8: the number of failures is within the limit. A client timeout fails the trial.
+/// Judges rule V8: the number of failures is within the limit. If `timeout_fails` is set, one
+/// client timeout fails the trial.
 pub(super) fn errors_in_budget(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let window = &evidence.window;
     let (ended, failed) = (window.ended(), window.errors_count());

@@ -11,7 +11,6 @@ use super::statement::Statement;
 use crate::durability::Promise;
 use measure::interval::CheckCounts;
 
-/// Judges rule V14: reads returned the data that was written.
 pub(super) fn data(evidence: &Evidence) -> RuleResult {
     let promise = evidence.promise.as_ref();
     let weak = evidence.weak_consistency;
@@ -89,8 +88,6 @@ fn nothing(found: PresentRows, weak: bool, promise: Option<&Promise>) -> Option<
     Some((outcome, detail))
 }
 
-/// Judges the result of reading back all rows. The function compares the losses with the promise of
-/// the configuration.
 fn read_back(back: &ReadBack, promise: Option<&Promise>) -> RuleResult {
     let checks = &back.checks;
     let lost = checks.missing + checks.stale + checks.resurrected + checks.too_low;
@@ -124,7 +121,6 @@ fn registers(found: Registers, promise: Option<&Promise>) -> RuleResult {
     (outcome, detail)
 }
 
-/// Judgement of a number of losses.
 struct LossJudgement {
     outcome: RuleOutcome,
     /// Reason in words. Empty if nothing was lost.
@@ -133,7 +129,6 @@ struct LossJudgement {
     limit: Option<f64>,
 }
 
-/// Judges a number of losses by the promise of the configuration.
 fn allowed(lost: u64, promise: Option<&Promise>) -> LossJudgement {
     let (outcome, limit) = match promise {
         Some(Promise::None(_)) => (RuleOutcome::Pass, None),

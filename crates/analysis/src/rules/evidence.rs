@@ -15,7 +15,6 @@ use measure::{ClientCounts, Histogram, IntervalConsumer, KindCounts, Outcome, Su
 /// an interval.
 pub(super) const INTERVAL_S: f64 = 1.0;
 
-/// Maximum number of throughput values that the test for a trend uses.
 const TREND_VALUES_MAX: usize = 300;
 
 /// Evidence of one trial.
@@ -37,8 +36,8 @@ pub struct Evidence {
     pub client_cores: f64,
     /// True if nodes also run on the client's cores.
     pub shares_cores: bool,
-    /// Ceilings of the same client program on the null target on this machine, in op/s. The list
-    /// contains one value for each measurement.
+    /// Throughputs that the same client program reached on the null target on the same machine, in
+    /// op/s. The list contains one value for each measurement.
     pub ceilings_ops_per_s: Vec<f64>,
     /// Evidence on each client. Empty if a single process offered the load.
     pub clients: Vec<ClientSeen>,
@@ -194,7 +193,7 @@ pub struct MachineUse {
     /// Pressure stall information: shares of the time in which some task waited for a CPU or a
     /// disk, or all tasks waited for memory.
     pub pressure: Pressure,
-    /// True if nodes that cassay did not start run on this machine. cassay cannot distinguish their
+    /// True if nodes that cassay did not start run on the machine. cassay cannot distinguish their
     /// use of the machine from that of other programs.
     pub has_strange_nodes: bool,
     /// Reason why some values could not be read, if any.
@@ -346,7 +345,6 @@ impl Window {
         }
     }
 
-    /// Adds the counts of an interval for all kinds of operations together.
     fn push_kinds(&mut self, all: &measure::KindInterval) {
         self.ok += all.outcomes_of_population(Outcome::Ok);
         for &outcome in measure::outcome::OUTCOMES.iter().skip(1) {
@@ -420,7 +418,8 @@ impl Window {
 
 impl IntervalConsumer for Window {
     /// Adds the next interval of the run. The values of the population come from all intervals.
-    /// Time and throughput come only from the intervals in the window.
+    /// Time and throughput come only from the intervals in the window. The client's counters and
+    /// silences come from the window and the drain.
     fn push(&mut self, summed: &SummedInterval) {
         let (interval, all) = (&*summed.interval, &summed.all);
         self.push_kinds(all);
@@ -519,6 +518,6 @@ pub struct FaultEvidence {
     pub kind: String,
     /// True if an independent probe observed the fault. `None` if that is uncertain.
     pub confirmed: Option<bool>,
-    /// True if the target of the fault was whole again at the end of the trial.
+    /// True if all nodes of the target were up again at the end of the trial.
     pub healed: bool,
 }

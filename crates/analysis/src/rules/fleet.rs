@@ -51,7 +51,6 @@ pub(super) fn together(evidence: &Evidence, limits: &Limits) -> RuleResult {
     (RuleOutcome::Pass, detail)
 }
 
-/// Returns all reasons why a client was not synchronized with the others.
 fn not_together(client: &ClientSeen, limits: &Limits) -> Vec<WeighedJudgement> {
     let warned = |value: f64, detail| WeighedJudgement {
         outcome: RuleOutcome::Warn,
@@ -72,13 +71,13 @@ fn not_together(client: &ClientSeen, limits: &Limits) -> Vec<WeighedJudgement> {
     all.filter(|one| one.outcome != RuleOutcome::Pass).collect()
 }
 
-/// Returns the largest step of a clock, or `None` without steps.
 fn farthest(steps: &[ClockStep]) -> Option<ClockStep> {
     steps.iter().copied().max_by(|a, b| a.by_s.abs().total_cmp(&b.by_s.abs()))
 }
 
-/// Judges rule V18: other programs did not use the machines of the clients. This machine is
-/// omitted, because cassay has better evidence for it.
+/// Judges rule V18: other programs did not use the machines of the clients. For the machine that
+/// runs cassay, the function uses the probes of that machine instead of the waiting times of the
+/// workers.
 pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let here = machine::undisturbed(evidence, limits);
     let elsewhere = evidence.clients.iter().filter(|client| !client.is_here);
@@ -125,7 +124,6 @@ pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> RuleResult {
     }
 }
 
-/// Judges each client as if it were the only client.
 fn each_alone(
     evidence: &Evidence,
     judge: impl Fn(&Evidence) -> WeighedJudgement,
@@ -148,7 +146,6 @@ fn each_alone(
     })
 }
 
-/// Returns the worst of the judgements of several clients.
 fn worst(all: impl Iterator<Item = WeighedJudgement>) -> RuleResult {
     let none = || (RuleOutcome::Unknown, "no client took part".into());
     WeighedJudgement::worst(all).map_or_else(none, WeighedJudgement::judged)

@@ -62,7 +62,6 @@ pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Weighe
     }
 }
 
-/// Returns a judgement with the weight 0.
 fn unweighed(outcome: RuleOutcome, detail: impl Into<Statement>) -> WeighedJudgement {
     WeighedJudgement {
         outcome,
@@ -147,7 +146,6 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> WeighedJudgement 
     }
 }
 
-/// Returns the longest time without an interval on record, in seconds.
 fn without_interval_s(window: &Window) -> f64 {
     window.gap_longest_s.max(window.interval_longest_s - INTERVAL_S)
 }
@@ -198,14 +196,12 @@ fn cpu_of_others(machine: &MachineUse, limits: &Limits) -> Option<RuleResult> {
     Some((warn_if(cpu.others >= limits.others_cpu_share), detail))
 }
 
-/// Returns the share of other programs in the CPU time that the workers did not have.
 fn share_of_others(cpu: CpuUse, window: &Window) -> f64 {
     let workers = window.cpu_ns as f64 / 1e9 / window.seconds.max(1e-9) / cpu.cpus.max(1.0);
     let rest = cpu.others + cpu.nodes + (cpu.client - workers).max(0.0);
     if rest > 0.0 { cpu.others / rest } else { 0.0 }
 }
 
-/// Judges the time in which the workers waited for a CPU that other programs used.
 fn waiting(evidence: &Evidence, machine: &MachineUse, limits: &Limits) -> Option<RuleResult> {
     let window = &evidence.window;
     let (cpu, wait_ns) = (machine.cpu?, window.wait_ns?);
@@ -215,7 +211,7 @@ fn waiting(evidence: &Evidence, machine: &MachineUse, limits: &Limits) -> Option
     Some((below(for_others, limits.others_wait_share), detail))
 }
 
-/// Judges the time in which any task of this machine, nodes included, waited for a CPU that other
+/// Judges the time in which any task of the machine, nodes included, waited for a CPU that other
 /// programs used.
 fn pressure_of_cpu(
     evidence: &Evidence,
@@ -228,8 +224,8 @@ fn pressure_of_cpu(
     Some((below(for_others, limits.others_pressure_share), detail))
 }
 
-/// Returns a warning if `is_over` is true, and never a failure. It is used for results that are
-/// only a possible cause or an estimate.
+/// Returns a warning if `is_over` is true, and never a failure. Rules use this function for results
+/// that are only a possible cause or an estimate.
 fn warn_if(is_over: bool) -> RuleOutcome {
     if is_over {
         RuleOutcome::Warn

@@ -190,7 +190,6 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// Creates a measurement without limits.
     pub(super) fn new(quantity: Quantity, value: f64) -> Measurement {
         Measurement {
             quantity,
@@ -201,12 +200,10 @@ impl Measurement {
         }
     }
 
-    /// Creates a measurement whose value is a count, without limits.
     pub(super) fn counting(quantity: Quantity, count: u64) -> Measurement {
         Measurement::new(quantity, count as f64)
     }
 
-    /// Adds the limit at which the rule warns and the limit at which it fails.
     pub(super) fn within(self, [warn, fail]: [f64; 2]) -> Measurement {
         Measurement {
             limit: Some(warn),
@@ -215,7 +212,6 @@ impl Measurement {
         }
     }
 
-    /// Adds the limit at which the rule warns.
     pub(super) fn warning_at(self, limit: f64) -> Measurement {
         Measurement {
             limit: Some(limit),
@@ -228,7 +224,6 @@ impl Measurement {
         self.within([limit, limit])
     }
 
-    /// Adds the client, node or kind of operation that the value belongs to.
     pub(super) fn at(self, place: impl Into<String>) -> Measurement {
         Measurement {
             place: Some(place.into()),

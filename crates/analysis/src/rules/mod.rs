@@ -36,7 +36,8 @@ use rule_outcome::RuleResult;
 use std::cmp::Reverse;
 use std::fmt;
 
-/// Result of one rule. The text of a result is, for example, `V12: 4.0 s measured (at least 5 s)`.
+/// Result of one rule. The text of a result is, for example, `V12: the measured window is 4.0 s
+/// long (minimum 5 s)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
     /// Name of the rule, from `V1` to `V21`.

@@ -18,7 +18,6 @@ measure::word_enum! {
     }
 }
 
-/// Outcome of a rule, with its sentence and numbers.
 pub(super) type RuleResult = (RuleOutcome, Statement);
 
 /// Judges a number by two limits. The rule warns at the first limit and fails at the second.
@@ -35,11 +34,9 @@ pub(super) fn below(value: f64, [warn, fail]: [f64; 2]) -> RuleOutcome {
 /// A judgement with a weight, so that the worst of several judgements can be found.
 #[derive(Clone, Debug)]
 pub(super) struct WeighedJudgement {
-    /// Outcome of the judgement.
     pub outcome: RuleOutcome,
     /// Weight: the value divided by its limit, so 1 is at the limit.
     pub over: f64,
-    /// Sentence about the outcome, with its numbers.
     pub detail: Statement,
 }
 
@@ -67,7 +64,6 @@ impl WeighedJudgement {
         })
     }
 
-    /// Returns the judgement without its weight.
     pub(super) fn judged(self) -> RuleResult {
         (self.outcome, self.detail)
     }

@@ -2,7 +2,6 @@
 
 use super::measurement::Measurement;
 
-/// Observation of a rule: a sentence, and the numbers in the sentence.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Statement {
     /// Sentence without a full stop.
@@ -27,7 +26,6 @@ impl From<String> for Statement {
 }
 
 impl Statement {
-    /// Creates a sentence with one number.
     pub(super) fn with(words: String, measurement: Measurement) -> Statement {
         Statement {
             words,
@@ -35,7 +33,6 @@ impl Statement {
         }
     }
 
-    /// Joins several statements into one. The order of the statements remains the same.
     pub(super) fn join(parts: impl IntoIterator<Item = Statement>, between: &str) -> Statement {
         let joined = parts.into_iter().reduce(|all, part| Statement {
             words: all.words + between + &part.words,
@@ -44,7 +41,6 @@ impl Statement {
         joined.unwrap_or_default()
     }
 
-    /// Appends words to the sentence.
     pub(super) fn and(self, words: &str) -> Statement {
         Statement {
             words: self.words + words,
@@ -52,7 +48,8 @@ impl Statement {
         }
     }
 
-    /// Puts the name of the client to which the sentence applies at the start of the sentence.
+    /// Puts the name of a client at the start of the sentence, and into each number without a
+    /// place.
     pub(super) fn of_client(self, name: &str) -> Statement {
         let at_client = |one: Measurement| Measurement {
             place: one.place.or_else(|| Some(name.to_owned())),

@@ -186,8 +186,8 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> RuleResult {
     (outcome, Statement::join(parts, "; "))
 }
 
-/// Returns the nodes that did not run although their processes existed. The function excludes the
-/// nodes that faults stop on purpose.
+/// Returns the nodes that did not run although their processes existed. In a trial with faults, the
+/// list is empty, because faults may stop nodes on purpose.
 fn stood_still(evidence: &Evidence, environment: &Environment) -> Vec<RuleResult> {
     if !evidence.faults.is_empty() {
         return Vec::new();
@@ -208,7 +208,7 @@ fn stood_still(evidence: &Evidence, environment: &Environment) -> Vec<RuleResult
     all
 }
 
-/// Judges rule V13: the planned faults were injected, and their targets are whole again.
+/// Judges rule V13: the planned faults were confirmed and healed.
 pub(super) fn faults(evidence: &Evidence) -> RuleResult {
     if evidence.faults.is_empty() {
         return (RuleOutcome::Pass, "no fault was planned".into());
@@ -308,7 +308,6 @@ mod tests {
     use super::*;
     use crate::rules::FaultEvidence;
 
-    /// A process that was stopped is still the same process, so the node did not restart.
     #[test]
     fn a_stalled_node_is_named_unless_a_fault_was_injected() {
         let spell = |node: &str, from_s, to_s| NodeStatePeriod {

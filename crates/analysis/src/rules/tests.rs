@@ -15,8 +15,8 @@ mod words;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Returns the second with the number `index` of a trial. The second has `count` operations of 1
-/// ms. `failed` contains the numbers of failed operations, by outcome.
+/// Returns the second with the number `index` of a trial. The second has `count` operations of
+/// about 1 ms. `failed` contains the numbers of failed operations, by outcome.
 fn second(index: u64, count: u64, failed: &[(Outcome, u64)]) -> Interval {
     let mut kind = KindInterval::default();
     for n in 0..count {

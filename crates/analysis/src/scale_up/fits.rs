@@ -4,13 +4,13 @@
 //! of units on each socket is known. Not counting the scale, a curve needs at least two points more
 //! than it has coefficients. With fewer points, any curve fits.
 //!
-//! Intervals of coefficients come from the growth of the squares of all trials when one coefficient
-//! has another value. This treats the trials of a block as independent, apart from the block's
-//! level. But the distance of a point from the curve is the same in every block. So the module also
-//! computes the interval with points as the observations, and uses the wider ends. With trials
-//! alone, intervals contained the true value for 54 of 100 simulated machines (points 1 % off their
-//! law, five blocks of 0.3 % noise). With five blocks or more, the module also resamples whole
-//! blocks, which may widen the interval.
+//! Intervals of coefficients come from the growth of the sum of squares of all trials when one
+//! coefficient has another value. This treats the trials of a block as independent, apart from the
+//! block's level. But the distance of a point from the curve is the same in every block. So the
+//! module also computes the interval with points as the observations, and uses the wider ends. With
+//! trials alone, intervals contained the true value for 54 of 100 simulated machines (points 1 %
+//! off their law, five blocks of 0.3 % noise). With five blocks or more, the module also resamples
+//! whole blocks, which may widen the interval.
 //!
 //! Curves are compared by AICc (Akaike 1974 with the correction of Hurvich and Tsai 1989). A trial
 //! is one observation, and each block has a separate level. If the points are off the best curve by
@@ -101,8 +101,8 @@ pub enum NoFit {
     OneLevelOfSockets,
     /// All sockets of all points have the same number of units.
     OneLevelOfUnits,
-    /// The points are too far from the best curve of this model. The value is their distance (root
-    /// mean square of ln).
+    /// The points are too far from the best curve of this model. The value is the root mean square
+    /// of ln (measured ÷ curve).
     OffCurve(f64),
 }
 
@@ -256,7 +256,6 @@ fn by_block<'a, A>(measured: &'a SeriesByPoint<'_, A>) -> Observations<'a, A> {
     least_squares::by_block(measured, &least_squares::once(measured))
 }
 
-/// Returns the number of different numbers of units.
 fn different(seen: &Observations<'_, f64>) -> usize {
     let mut units: Vec<f64> = seen.places.iter().map(|at| **at).collect();
     units.sort_by(f64::total_cmp);

@@ -7,8 +7,8 @@
 //! - Two levels: X(s, n) = x1 s n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n − 1)) (1 + κ₂ (s − 1))), for n units
 //!   on each of s sockets. This is the Universal Scalability Law within a socket, with an
 //!   additional cost of each further socket. The model was made for this project. If sockets have
-//!   unequal numbers of units, each socket follows the formula with its own number of units. All
-//!   sockets bear the cost of the other sockets.
+//!   unequal numbers of units, each socket follows the formula with its own number of units. The
+//!   cost of further sockets applies to all sockets.
 //!
 //! One level cannot explain both 98 % within a socket of four units and 90 % for two of these
 //! sockets. By Amdahl's law, 90 % for two sockets means 95 % for one. Two levels can explain these

@@ -7,7 +7,6 @@ use crate::curves::Peak;
 use crate::test_series::Chance;
 use proptest::prelude::*;
 
-/// A machine of two sockets with four units each.
 const TWO_BY_FOUR: MachineSize = MachineSize {
     units_per_socket: 4,
     sockets: 2,
@@ -115,7 +114,6 @@ fn a_law_fitted_to_published_efficiencies_stays_in_its_bounds() {
     near(kappa, 0.002, 4e-4);
 }
 
-/// Returns the share of machines for which an interval contains the true value.
 fn coverage(runs: u64, holds: impl Fn(u64) -> Option<bool>) -> f64 {
     let told: Vec<bool> = (0..runs).filter_map(holds).collect();
     assert!(told.len() as u64 > runs * 9 / 10, "{} told", told.len());
@@ -141,7 +139,6 @@ fn efficiencies_are_covered_as_often_as_they_say() {
     }
 }
 
-/// Returns the share of runs in which the true model is chosen as the best.
 fn chosen(truth: (Model, &[f64]), runs: u64) -> f64 {
     let right = (0..runs).filter(|seed| {
         let points = planted(truth, &LADDER, 4, 0.005, *seed);
@@ -371,7 +368,7 @@ fn an_arm_is_compared_at_the_same_units() {
         1,
     );
     // According to the published factors, the contender reaches 1.44 and 2.55 times the throughput
-    // of the usual configuration. In that configuration, four units may be on any socket.
+    // of the usual configuration. In that configuration, the four units are on both sockets.
     let usual = [
         point(4, 2, &[39_200.0 / 1.44; 3]),
         point(8, 2, &[72_000.0 / 2.55; 3]),

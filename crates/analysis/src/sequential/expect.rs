@@ -31,9 +31,9 @@ pub struct ExpectedOutcome {
     pub equivalent: f64,
 }
 
-/// Total number of simulated blocks: the number of studies multiplied by the blocks of each study.
-/// A simulation takes a fifth of a second in a build without optimization, and milliseconds in an
-/// optimized build.
+/// Approximate total number of simulated blocks: the number of studies multiplied by the blocks of
+/// each study. A simulation takes a fifth of a second in a build without optimization, and
+/// milliseconds in an optimized build.
 const DRAWS: usize = 40_000;
 
 impl Design {
@@ -55,7 +55,6 @@ impl Design {
         self.simulate(metric, [noise, effect], studies, 1)
     }
 
-    /// Simulates `studies` studies with random numbers from the seed `seed`.
     pub(super) fn simulate(
         &self,
         metric: Metric,
@@ -64,9 +63,9 @@ impl Design {
         seed: u64,
     ) -> ExpectedOutcome {
         let [least, most] = self.blocks;
-        // Contains two distances for each number of blocks, in standard errors. The first is the
-        // half-width of the interval. The second is the distance from 1 at which the finding is
-        // *different*.
+        // For each number of blocks, `reaches` contains two distances in standard errors. The first
+        // is the half-width of the interval. The second is the distance from 1 at which the finding
+        // is *different*.
         let reach = |level: f64, blocks: usize| {
             let reach = self.looks.reach(level, blocks, blocks as f64 - 1.0);
             reach.unwrap_or(f64::INFINITY)

@@ -19,8 +19,9 @@ const MIN: [usize; 5] = [3, 4, 5, 6, 8];
 /// Numbers of blocks at the last look, one for each column. Any other number uses the column of the
 /// next higher number, which is stricter.
 const MAX: [usize; 8] = [6, 8, 10, 12, 16, 20, 30, 50];
-/// Slope of ln(nominal) over ln(overall) below the smallest overall level of the table. Within the
-/// table, the slope is 1.05 to 1.15, so this value errs on the strict side.
+/// Slope of ln(nominal) over ln(overall) below the smallest overall level of the table. Between the
+/// two smallest levels of the table, the slope is 1.03 to 1.11, so this value errs on the strict
+/// side.
 const SLOPE_BELOW: f64 = 1.2;
 
 /// Nominal levels, by overall level, first look and last look. With a single look, the nominal

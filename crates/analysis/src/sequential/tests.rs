@@ -14,7 +14,8 @@ fn close(seen: f64, expected: f64, within: f64) {
 
 #[test]
 fn the_levels_are_those_that_others_have_simulated() {
-    // The simulation has 200,000 paths, so its error is about 1 % of the level.
+    // These levels come from an independent simulation of 200,000 paths, so their error is about 1
+    // % of the level.
     for (min, max, overall, nominal) in [
         (3, 6, 0.05, 0.0188),
         (3, 12, 0.05, 0.0105),
@@ -65,8 +66,8 @@ fn a_level_and_its_inverse_agree_and_never_turn_round() {
     assert_eq!(nominal_of(7, 12, 0.05), nominal_of(6, 12, 0.05));
 }
 
-/// Returns the share of simulated paths without an effect whose t statistic is outside of the
-/// interval at any look.
+/// Returns, for each schedule of looks, the share of simulated paths without an effect whose t
+/// statistic is outside of the interval at any look.
 fn left(paths: usize, seed: u64, looks: &[(usize, usize, f64)]) -> Vec<f64> {
     let most = looks.iter().map(|(_, max, _)| *max).max().unwrap_or(0);
     let reach = |&(min, max, overall): &(usize, usize, f64)| -> Vec<f64> {
@@ -111,8 +112,8 @@ fn the_levels_are_those_of_a_simulation() {
     ]);
     let paths = 20_000;
     for (seen, (min, max, overall)) in left(paths, 11, &looks).into_iter().zip(looks) {
-        // By chance alone, one in a thousand draws exceeds this limit. The seed is fixed, so the
-        // result is always the same.
+        // By chance alone, about one in two thousand simulations of a schedule exceeds this limit.
+        // The seed is fixed, so the result is always the same.
         let most = 3.5 * (overall * (1.0 - overall) / paths as f64).sqrt();
         assert!(
             (seen - overall).abs() <= most,

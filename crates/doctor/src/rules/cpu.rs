@@ -179,7 +179,7 @@ fn gc_threads_of_all(view: &View<'_>) -> Vec<SettingResult> {
         return Vec::new();
     }
     let threads: Option<Vec<usize>> = jvms.iter().map(super::Jvm::parallel).collect();
-    // These are the CPUs that at least one of the nodes may use.
+    // The CPUs that at least one of the nodes may use.
     let cpus: Option<Vec<CpuSet>> = jvms.iter().map(super::Jvm::cpus).collect();
     let cpus: Option<CpuSet> = cpus.map(|all| all.iter().flat_map(CpuSet::iter).collect());
     let (Some(threads), Some(cpus)) = (threads, cpus) else {

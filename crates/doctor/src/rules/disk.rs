@@ -59,7 +59,7 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 /// Judges the devices that `is_wanted` accepts, each of them once. The devices are those below the
-/// mounts of the host.
+/// mounts of the host. A mount without a known device has a finding, too.
 fn each(
     view: &View<'_>,
     is_wanted: impl Fn(usize, &Device) -> bool,

@@ -126,7 +126,6 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Applies a function to each node of the host.
 fn each(view: &View<'_>, judge: impl Fn(&Jvm<'_>) -> Option<SettingResult>) -> Vec<SettingResult> {
     let of = |jvm: &Jvm<'_>| Some(judge(jvm)?.on(jvm.name()));
     view.jvms.iter().filter_map(of).collect()

@@ -5,7 +5,6 @@ use crate::jvm::{Jvm, list};
 use host::settings::HostSettings;
 use std::collections::BTreeMap;
 
-/// Rule about one setting.
 pub(super) struct Rule {
     pub(super) setting: &'static str,
     /// Recommended value, if all hosts have the same recommended value.
@@ -89,7 +88,6 @@ pub(super) struct View<'a> {
 }
 
 impl View<'_> {
-    /// Returns a kernel value, or the reason why it is not known.
     pub(super) fn value(&self, name: &str) -> Result<&str, String> {
         match self.facts.values.get(name) {
             Some(Ok(value)) => Ok(value),

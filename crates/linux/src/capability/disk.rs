@@ -19,7 +19,6 @@ const BYTES: u64 = 8 << 20;
 
 const NEEDS: &str = "faults of volumes have the same requirements as volumes";
 
-/// Returns the status of the capabilities for all volume faults, whether they are present or not.
 pub(super) fn capabilities() -> Vec<CapabilityStatus> {
     let (device, root) = match trial() {
         Ok(trial) => trial,

@@ -9,7 +9,7 @@ impl Group {
     /// Kills the processes in the group.
     ///
     /// # Errors
-    /// A process does not end.
+    /// A process does not end, or a directory is not a control group.
     pub fn empty(&self) -> Result<()> {
         self.check()?;
         let deadline = Deadline::after(END_LIMIT);

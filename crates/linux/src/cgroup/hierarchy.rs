@@ -15,7 +15,6 @@ const SWITCHED: [&str; 4] = ["cpuset", "cpu", "memory", "io"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hierarchy {
     pub(super) parent: PathBuf,
-    /// Mount point of the hierarchy.
     pub(super) top: PathBuf,
     pub(super) unified: bool,
     /// Controllers of the hierarchy in version 1. In version 2, the kernel lists them.
@@ -149,7 +148,7 @@ fn is_delegated(dir: &Path) -> bool {
 /// with all groups in it when the unit ends.
 ///
 /// # Errors
-/// The kernel refuses.
+/// The kernel refuses to create the new group, or to move this process into it.
 pub fn step_aside() -> Result<()> {
     let ours = rustix::process::getpid().as_raw_nonzero().get();
     for top in hierarchies()?.into_iter().filter(|one| one.unified) {

@@ -141,9 +141,6 @@ impl Group {
     }
 
     /// Copies the host's values of a controller to each group within the host's group.
-    ///
-    /// # Errors
-    /// The kernel refuses.
     pub(super) fn mirror(&self, controller: &str) -> Result<()> {
         let Some(place) = self.place(controller).filter(|place| place.has_leaves()) else {
             return Ok(());
@@ -161,7 +158,7 @@ impl Group {
     /// the host's CPUs.
     ///
     /// # Errors
-    /// A process is confined to other CPUs, or the kernel refuses.
+    /// A process is confined to other CPUs, or the kernel refuses the CPUs.
     pub(super) fn move_cpus(&self, place: &CgroupDir, cpus: &str) -> Result<()> {
         let asked = list(cpus)?;
         let mut confined = self.lock();
@@ -266,7 +263,6 @@ fn forget_ended(place: &CgroupDir, confined: &mut Confinements) {
     confined.retain(|name, _| place.dir.join(name).exists());
 }
 
-/// Returns the groups directly below a group.
 pub(super) fn groups_in(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));

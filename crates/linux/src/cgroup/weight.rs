@@ -9,12 +9,11 @@ use super::{CgroupDir, Group, read, write};
 use anyhow::Result;
 use target_spec::HostSpec;
 
-/// Weight of one thread, in version 1.
 const SHARES_PER_THREAD: u64 = 1024;
-/// Weight of one thread, in version 2.
 const WEIGHT_PER_THREAD: u64 = 100;
-/// Largest weight that the kernel accepts.
+/// Largest weight that the kernel accepts, in version 1.
 const SHARES_MAX: u64 = 1 << 18;
+/// Largest weight that the kernel accepts, in version 2.
 const WEIGHT_MAX: u64 = 10_000;
 
 /// Number of busy threads that a host represents on each of its CPUs. A loaded JVM has about this
@@ -24,9 +23,6 @@ const THREADS_PER_CPU: u64 = 4;
 
 impl Group {
     /// Sets the weight that the host's JVMs would have without a group.
-    ///
-    /// # Errors
-    /// The kernel refuses.
     pub(super) fn weigh(&self, spec: &HostSpec) -> Result<()> {
         let Some(place) = self.place("cpu") else {
             return Ok(());

@@ -24,8 +24,8 @@ fn a_name_is_one_folder_and_no_path() {
     }
 }
 
-/// Without a group, a process confines itself when it starts. The test checks the CPUs and the
-/// memory policy that the kernel reports for this process.
+/// Without a group, a process confines itself when it starts. The test checks the CPUs that the
+/// kernel reports for this process.
 #[test]
 fn a_process_without_a_group_starts_with_cpus_and_memory_policy() {
     let own = EffectiveAffinity::read(Path::new("/proc/self")).unwrap();
@@ -64,8 +64,8 @@ fn a_process_that_is_told_no_policy_does_not_take_over_ours() {
         command.args(["-c", "read line"]);
         command.stdin(std::process::Stdio::piped());
         admit(&mut command, None, to).unwrap();
-        // The process inherits the memory policy of this thread, which starts it. Another thread,
-        // which keeps the processes, has another policy.
+        // A process inherits the memory policy of the thread that starts it. So this thread starts
+        // the process, and not the thread of `process::spawn`, which has another policy.
         let mut child = command.spawn().unwrap();
         let found = EffectiveAffinity::read(&PathBuf::from(format!("/proc/{}", child.id())));
         child.kill().unwrap();

@@ -55,7 +55,6 @@ impl HostLoss {
         })
     }
 
-    /// Returns the ends of a packet whose ports are checked.
     fn ends(&self) -> &'static [End] {
         match (self.way, self.end) {
             (PacketDirection::In, PortEnd::Ours) | (PacketDirection::Out, PortEnd::Theirs) => {

@@ -52,7 +52,6 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// Returns all messages.
     pub(crate) fn into_messages(self) -> Vec<Message> {
         self.messages
     }
@@ -105,7 +104,7 @@ impl<'a> Rules<'a> {
     }
 }
 
-/// Refuses a share out of range.
+/// Returns an error if the share is out of range.
 pub fn check_share(share: f64) -> Result<()> {
     anyhow::ensure!(
         (SHARE_MIN..=1.0).contains(&share),

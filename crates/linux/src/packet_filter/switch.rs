@@ -92,9 +92,8 @@ impl Lose for Loss {
         ];
         let mut with_ports = None;
         if self.tcp_ports.is_empty() {
-            // ARP is not dropped, so that neighbours continue to find each other. Otherwise a loss
-            // in one direction would affect the other direction, because addresses could not be
-            // resolved.
+            // If ARP packets were dropped, a loss in one direction would also affect the other
+            // direction.
             matches.push(Match::NoArp);
         } else {
             rules.set_of_ports(ports, &self.tcp_ports);
@@ -104,7 +103,6 @@ impl Lose for Loss {
     }
 }
 
-/// Returns the names of links as keys of a set.
 fn keys(links: &[Link]) -> Vec<Vec<u8>> {
     let links: BTreeSet<_> = links.iter().collect();
     links.into_iter().map(|link| link_key(&link.name())).collect()

@@ -68,7 +68,6 @@ impl Two {
         self.host.inside(Filter::open).unwrap().unwrap()
     }
 
-    /// Drops packets until the filter removes the table.
     fn lose(&self, losses: &[HostLoss]) -> Filter<HostLoss> {
         let mut filter = self.filter();
         filter.add(TABLE, losses).unwrap();
@@ -176,8 +175,8 @@ fn a_connection_that_was_there_goes_on_when_its_host_is_whole() {
     }
     let counted = filter.dropped(TABLE).unwrap();
     assert!(counted.iter().all(|count| *count > 0), "{counted:?}");
-    // The client must wait for an answer. It would try again immediately if the kernel had reported
-    // that no packet was sent.
+    // The host must wait for an acknowledgement. It would send again immediately if the kernel had
+    // reported that no packet was sent.
     let sockets = || std::fs::read_to_string("/proc/thread-self/net/tcp").unwrap();
     let sockets = two.host.inside(sockets).unwrap();
     let mut lines = sockets.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());

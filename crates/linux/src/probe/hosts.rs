@@ -35,10 +35,8 @@ use softnet::Softnet;
 use std::path::{Path, PathBuf};
 use topology::CpuSet;
 
-/// Place of the readings of this machine.
 const MACHINE: &str = "machine";
 
-/// Probe of the whole machine.
 pub(crate) struct MachineProbe {
     cpu: Cpu,
     memory: Memory,
@@ -52,8 +50,8 @@ pub(crate) struct MachineProbe {
 }
 
 impl MachineProbe {
-    /// Opens the files. The readings carry `place`. The probe omits the devices in `without`, which
-    /// other probes read.
+    /// Opens the files. The readings have the place `place`. The probe omits the devices in
+    /// `without`, which other probes read.
     ///
     /// # Errors
     /// A file of `/proc` that every kernel has cannot be read.
@@ -96,7 +94,6 @@ fn online_cpus() -> Option<CpuSet> {
     CpuSet::parse_list(text.trim()).ok()
 }
 
-/// Opens a file below `/proc/net` in this process's view.
 fn own_net(name: &str) -> Result<KernelFile> {
     KernelFile::open(format!("/proc/self/net/{name}"))
 }

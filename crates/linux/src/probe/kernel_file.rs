@@ -11,15 +11,14 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// Initial size of the buffer, in bytes. On machines of ordinary size, all of these files are
-/// shorter. The buffer grows for a longer file.
+/// Initial size of the buffer, in bytes. On machines of ordinary size, all files that the probes
+/// read are shorter. The buffer grows for a longer file.
 const BUFFER_BYTES: usize = 16 << 10;
 
 /// Size of the longest file that is accepted, in bytes. `/proc/interrupts` of the biggest machines
 /// is smaller, so a longer file must have an unknown format.
 const FILE_BYTES_MAX: usize = 4 << 20;
 
-/// A file of the kernel that is kept open.
 #[derive(Debug)]
 pub(crate) struct KernelFile {
     path: PathBuf,
@@ -28,10 +27,6 @@ pub(crate) struct KernelFile {
 }
 
 impl KernelFile {
-    /// Opens `path` for reading.
-    ///
-    /// # Errors
-    /// The file does not exist or may not be read.
     pub fn open(path: impl Into<PathBuf>) -> Result<KernelFile> {
         let path = path.into();
         let file = File::open(&path).with_context(|| format!("read {}", path.display()))?;
@@ -74,7 +69,6 @@ impl KernelFile {
     }
 }
 
-/// A reading of counters, with its time.
 #[derive(Clone, Debug)]
 struct At<T> {
     pub at_ns: u64,

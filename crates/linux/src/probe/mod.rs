@@ -41,7 +41,8 @@ pub struct OwnProcesses<'a> {
 }
 
 /// Samples the foreign load of this machine, which is its usage minus that of `ours` and of this
-/// process. The readings carry the probe `others`. The sampling is cheap enough for every trial.
+/// process. The readings have the probe name `others`. The sampling is cheap enough for every
+/// trial.
 ///
 /// # Errors
 /// The machine does not report its usage. The message names the file that could not be read.
@@ -55,7 +56,7 @@ pub fn others(ours: &OwnProcesses<'_>, period: Duration) -> Result<Probes> {
 /// A source to sample.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProbeSource {
-    /// Place that the readings carry.
+    /// Place of the readings.
     pub place: String,
     /// Time between two samples.
     pub period: Duration,

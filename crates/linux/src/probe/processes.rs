@@ -18,7 +18,6 @@ use std::path::PathBuf;
 pub use threads::BLOCKED;
 use threads::Threads;
 
-/// Probe of one process.
 pub(crate) struct Process {
     place: String,
     stat: KernelFile,
@@ -35,7 +34,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Opens the files of the process `pid`. The readings carry `place`.
+    /// Opens the files of the process `pid`. The readings have the place `place`.
     ///
     /// # Errors
     /// The process does not exist.
@@ -163,7 +162,6 @@ pub(super) struct Stat {
 }
 
 impl Stat {
-    /// Returns true if the process is stopped. None of its threads runs until it is continued.
     pub fn is_stopped(&self) -> bool {
         matches!(self.state, 'T' | 't')
     }
@@ -216,7 +214,6 @@ impl Io {
     }
 }
 
-/// Returns the names of the machine's NUMA nodes, such as `node0`.
 pub(crate) fn numa_nodes() -> Vec<String> {
     let entries = std::fs::read_dir("/sys/devices/system/node");
     let mut nodes: Vec<String> = entries

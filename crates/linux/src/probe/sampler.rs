@@ -95,7 +95,6 @@ impl Task {
     }
 }
 
-/// Records a problem unless it is already recorded.
 fn note(problems: &mut Vec<String>, problem: String) {
     if problems.len() < PROBLEMS_COUNT_MAX && !problems.contains(&problem) {
         problems.push(problem);
@@ -166,7 +165,7 @@ impl Probes {
         Ok(probes)
     }
 
-    /// Returns all readings since the last call. They are grouped by thread, and in order of time.
+    /// Returns all readings since the last call, in the order in which the samples ended.
     pub fn take(&self) -> Vec<Reading> {
         std::mem::take(&mut lock(&self.shared.readings))
     }
@@ -199,7 +198,6 @@ impl Drop for Probes {
     }
 }
 
-/// State that the sampling threads share with the thread that takes the readings.
 #[derive(Default)]
 struct Shared {
     readings: Mutex<Vec<Reading>>,
@@ -251,7 +249,6 @@ fn cpu_ns() -> u64 {
     clock::thread_cpu_ns() + remote::cpu_there_ns()
 }
 
-/// Runs a sampler's thread.
 fn sample(mut tasks: Vec<Task>, shared: &Shared) -> Vec<ProbeCost> {
     let mut out = Out::new();
     let mut cpu_mark_ns = cpu_ns();

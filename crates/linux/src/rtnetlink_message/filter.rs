@@ -56,19 +56,17 @@ const DATA_VERDICT: u16 = 2;
 const VERDICT_CODE: u16 = 1;
 const COUNTER_PACKETS: u16 = 2;
 
-/// Register for verdicts. The next constant is the register for all other values.
+/// Register for verdicts.
 const VERDICT_REGISTER: u32 = 0;
 const REGISTER: u32 = 1;
 
-/// Keys of the values that a rule loads from a packet: the protocol of the frame, the links, and
-/// the transport protocol.
 const META_PROTOCOL: u32 = 1;
 const META_INPUT_NAME: u32 = 6;
 const META_OUTPUT_NAME: u32 = 7;
 const META_TRANSPORT: u32 = 16;
 const NETWORK_HEADER: u32 = 1;
 const TRANSPORT_HEADER: u32 = 2;
-/// Offsets of the addresses in a header of IPv4.
+/// Offset of the source address in an IPv4 header.
 const IPV4_SOURCE_AT: u32 = 12;
 const IPV4_DESTINATION_AT: u32 = 16;
 const IPV4_CHECKSUM_AT: u32 = 10;
@@ -89,11 +87,11 @@ pub const SHARES: u32 = 1_000_000;
 /// `IFNAMSIZ`, the length in bytes of a link's name as a key. The name is padded with zeros.
 pub const LINK_KEY_BYTES: usize = 16;
 
-/// Length of a port as a key, in bytes. The next constant is the length of an address.
+/// Length of a port as a key, in bytes.
 pub const PORT_KEY_BYTES: usize = 2;
+/// Length of an IPv4 address as a key, in bytes.
 pub const ADDRESS_KEY_BYTES: usize = 4;
 
-/// Link over which a host communicates with itself.
 const LOOPBACK: &str = "lo";
 
 /// Destination to which this host redirects packets that it must lose on output. The destination is
@@ -112,12 +110,10 @@ pub fn link_key(name: &str) -> Vec<u8> {
 }
 
 impl Message {
-    /// Begins a change.
     pub fn batch_begin() -> Message {
         Message::new_batch(BATCH_BEGIN)
     }
 
-    /// Ends a change.
     pub fn batch_end() -> Message {
         Message::new_batch(BATCH_END)
     }
@@ -127,12 +123,10 @@ impl Message {
         Message::new_table(NEW_TABLE, CREATE | EXCLUSIVE, table)
     }
 
-    /// Removes a table with its contents.
     pub fn no_table(table: Table<'_>) -> Message {
         Message::new_table(DEL_TABLE, 0, table)
     }
 
-    /// Requests all tables of a family.
     pub fn tables(family: Family) -> Message {
         Message::new_family(GET_TABLE, DUMP, family)
     }
@@ -211,7 +205,6 @@ impl Message {
         message
     }
 
-    /// Requests the rules of a table.
     pub fn rules(table: Table<'_>) -> Message {
         Message::new_table(GET_RULE, DUMP, table)
     }
@@ -371,7 +364,6 @@ impl Message {
 }
 
 impl Answer<'_> {
-    /// Returns the name of this table.
     pub fn table(&self) -> Option<String> {
         if self.kind != SUBSYSTEM << 8 | NEW_TABLE {
             return None;

@@ -37,7 +37,6 @@ pub struct LinkState {
 }
 
 impl Message {
-    /// Takes a link down.
     pub fn down(index: i32) -> Message {
         let mut message = Message::new(RTM_NEWLINK, ACK);
         message.link_header(index, Some(false));
@@ -58,7 +57,6 @@ impl Message {
         message
     }
 
-    /// Sets the hardware address of a link.
     pub fn hardware_address(index: i32, address: &[u8]) -> Message {
         let mut message = Message::new(RTM_NEWLINK, ACK);
         message.link_header(index, None);
@@ -68,7 +66,6 @@ impl Message {
 }
 
 impl Answer<'_> {
-    /// Returns the link that this message describes.
     pub fn link(&self) -> Option<LinkState> {
         if self.kind != RTM_NEWLINK {
             return None;

@@ -19,7 +19,6 @@ const ID_BYTES: usize = 48;
 /// Offset of the socket's id. The family, state, timer and retransmissions come before it.
 const ID_AT: usize = 4;
 
-/// One connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Socket {
     family: u8,
@@ -42,7 +41,6 @@ impl Socket {
 }
 
 impl Message {
-    /// Requests all connections of an address family.
     pub fn connections(family: u8) -> Message {
         Message::new_socket(SOCK_DIAG_BY_FAMILY, DUMP, family, &[0; ID_BYTES])
     }
@@ -64,7 +62,6 @@ impl Message {
 }
 
 impl Answer<'_> {
-    /// Returns the connection that this message describes.
     pub fn socket(&self) -> Option<Socket> {
         if self.kind != SOCK_DIAG_BY_FAMILY {
             return None;

@@ -50,7 +50,6 @@ struct Line {
     source: String,
 }
 
-/// Returns the mounts that contain `folders`, without duplicates.
 pub(super) fn mounts(root: &Root, folders: &[PathBuf], unseen: &mut Vec<String>) -> Vec<Mount> {
     let mut mounts: Vec<Mount> = Vec::new();
     if folders.is_empty() {
@@ -166,7 +165,7 @@ fn disk(root: &Root, name: String) -> String {
     if !root.has(&format!("/sys/class/block/{name}/partition")) {
         return name;
     }
-    // `../../devices/…/block/sda/sda1`.
+    // The target of the link is, for example, `../../devices/…/block/sda/sda1`.
     let link = root.link(&format!("/sys/class/block/{name}")).ok();
     let parent = link.as_deref().and_then(Path::parent).and_then(Path::file_name);
     let parent = parent.and_then(|parent| parent.to_str()).map(str::to_owned);

@@ -54,7 +54,6 @@ const DISKS: &[&str] = &[
 /// Maximum number of interrupts to read. The biggest machines have a few thousand.
 const COUNT_MAX: usize = 1 << 14;
 
-/// Returns all interrupts of queues.
 pub(super) fn queue_interrupts(root: &Root) -> FactResult<Vec<Interrupt>> {
     let text = root.text("/proc/interrupts")?;
     let links = root.names("/sys/class/net").unwrap_or_default();

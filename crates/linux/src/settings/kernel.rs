@@ -51,7 +51,6 @@ pub struct ClockState {
     pub error_us: u64,
 }
 
-/// Reads all values of [`SYSCTLS`] and [`OTHER_FILES`].
 pub(super) fn values(root: &Root) -> BTreeMap<String, FactResult<String>> {
     let sysctl = |name: &&str| {
         let path = format!("/proc/sys/{}", name.replace('.', "/"));
@@ -62,7 +61,6 @@ pub(super) fn values(root: &Root) -> BTreeMap<String, FactResult<String>> {
     values.chain(OTHER_FILES.iter().map(other)).collect()
 }
 
-/// Returns the total memory and the total swap, in bytes.
 pub(super) fn memory(root: &Root) -> (FactResult<u64>, FactResult<u64>) {
     let text = root.text("/proc/meminfo");
     let of = |name: &str| {
@@ -76,7 +74,6 @@ pub(super) fn memory(root: &Root) -> (FactResult<u64>, FactResult<u64>) {
     (of("MemTotal"), of("SwapTotal"))
 }
 
-/// Returns the number of CPUs for each frequency governor.
 pub(super) fn governors(root: &Root) -> BTreeMap<String, usize> {
     const FOLDER: &str = "/sys/devices/system/cpu";
     let mut governors = BTreeMap::new();
@@ -128,7 +125,7 @@ pub(super) fn container(root: &Root) -> Option<String> {
     mark.map(|(_, name)| (*name).to_owned())
 }
 
-/// Returns true if the CPUs report a hypervisor, or if the kernel names one.
+/// Returns true if the CPUs report a hypervisor, or if the kernel reports the type of one.
 pub(super) fn is_virtual(root: &Root) -> bool {
     let text = root.text("/proc/cpuinfo").unwrap_or_default();
     let mut flags = text.lines().filter(|line| line.starts_with("flags"));

@@ -30,7 +30,6 @@ impl Root {
         Root(std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
     }
 
-    /// Returns true if the root is that of this machine.
     pub fn is_machine(&self) -> bool {
         self.0 == Path::new("/")
     }
@@ -65,7 +64,6 @@ impl Root {
         }
     }
 
-    /// Reads a file that contains one whole number.
     pub fn number(&self, path: &str) -> FactResult<u64> {
         let word = self.word(path)?;
         word.parse().map_err(|_| format!("{path} contains no number"))

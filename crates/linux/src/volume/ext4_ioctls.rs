@@ -111,7 +111,6 @@ pub fn program(name: &str) -> Result<PathBuf> {
         })
 }
 
-/// Runs a program and returns its exit code and all its output.
 fn run(
     program: &Path,
     prepare: impl FnOnce(&mut std::process::Command),
@@ -134,7 +133,7 @@ fn run(
 /// mounted file system.
 ///
 /// # Errors
-/// The device has no file system, or the kernel refuses.
+/// The device has no file system, or the kernel refuses to mount it.
 pub fn open_placeless(device: &str) -> Result<OwnedFd> {
     let mount = || -> Result<OwnedFd, Errno> {
         let context = fsopen("ext4", FsOpenFlags::FSOPEN_CLOEXEC)?;
@@ -194,7 +193,7 @@ pub(super) fn reconfigure(root: &OwnedFd, option: &str) -> Result<(), Errno> {
 /// generation. The number alone is not enough, because ext4 reuses it after a deletion.
 ///
 /// # Errors
-/// The kernel does not report it.
+/// The kernel does not report the inode or its generation.
 pub fn identity(file: &OwnedFd) -> Result<(u64, u32), Errno> {
     // SAFETY: FS_IOC_GETVERSION writes an int, although the request number states another size.
     let request = unsafe { ioctl::Getter::<GET_VERSION, u32>::new() };

@@ -33,8 +33,8 @@ const AUTOCLEAR: u32 = 4;
 /// outside the host.
 const DIRECT_IO: u32 = 16;
 
-/// `struct loop_info64`. The following constants are the offsets of its size, its flags and the
-/// name of the image.
+/// `struct loop_info64`. The following constants are the offsets of its size limit, its flags and
+/// the name of the image, and the maximum length of that name.
 type Info = [u8; 232];
 const INFO_SIZE_LIMIT: usize = 32;
 const INFO_FLAGS: usize = 52;
@@ -55,7 +55,7 @@ impl LoopDevice {
     /// Attaches `file`, which has the path `image`, to a free loop device.
     ///
     /// # Errors
-    /// No device is free, or the kernel refuses.
+    /// No device is free, or the kernel refuses to attach the file.
     pub fn attach(image: &Path, file: &OwnedFd) -> Result<LoopDevice> {
         let control = open_device("/dev/loop-control")?;
         for _ in 0..TRIES_MAX {
@@ -135,7 +135,7 @@ impl LoopDevice {
     /// Returns the number of the device in the kernel, such as `7:0`.
     ///
     /// # Errors
-    /// The kernel does not report it.
+    /// The kernel does not report the number.
     pub fn number(&self) -> Result<String> {
         let path = format!("/sys/block/{}/dev", self.name);
         let text = std::fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
@@ -162,7 +162,7 @@ impl LoopDevice {
     /// then sees the content of the image, without data that was still unwritten at the shutdown.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// The kernel refuses to drop the pages.
     pub fn uncache(&self) -> Result<()> {
         // SAFETY: BLKFLSBUF ignores its argument.
         let request = unsafe { ioctl::NoArg::<FLUSH>::new() };
@@ -175,7 +175,7 @@ impl LoopDevice {
     /// `None` restores the size of the image.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// The kernel refuses the new size.
     pub fn limit_size(&self, bytes: Option<u64>) -> Result<()> {
         let mut info: Info = [0; 232];
         // SAFETY: LOOP_GET_STATUS64 writes a struct loop_info64, which has the size of `Info`.
@@ -194,7 +194,6 @@ impl LoopDevice {
     }
 }
 
-/// Returns the path of the backing file of a loop device.
 fn backing(name: &str) -> Option<String> {
     let text = std::fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).ok()?;
     Some(text.trim_end_matches('\n').to_owned())
@@ -246,7 +245,7 @@ pub fn control() -> Result<()> {
     open_device("/dev/loop-control").map(drop)
 }
 
-/// Request for a free loop device. The result of the call is its number.
+/// Request for a free loop device. The call returns the number of the device.
 struct GetFree;
 
 // SAFETY: LOOP_CTL_GET_FREE has no argument, so the kernel never follows the null pointer.

@@ -68,7 +68,6 @@ pub(super) fn table<'r>() -> Table<'r, &'r ComparisonRecord> {
     sure(table)
 }
 
-/// Adds the columns that state how certain the result is.
 fn sure<'r>(table: Table<'r, &'r ComparisonRecord>) -> Table<'r, &'r ComparisonRecord> {
     table
         .whole(

@@ -9,14 +9,12 @@ use crate::output_folder::Folder;
 use anyhow::Result;
 use store::record::{CostKind, CostRecord, PointRecord};
 
-/// Row of the table `costs`: one cost of one trial.
 pub(super) struct CostRow {
     head: Head,
     cost: CostKind,
     value: f64,
 }
 
-/// Row of the table `point_costs`: one cost at one point.
 pub(super) struct PointCostRow<'r> {
     point: &'r PointRecord,
     cost: &'r CostRecord,

@@ -8,7 +8,6 @@ use crate::output_folder::Folder;
 use anyhow::Result;
 use store::record::FaultRecord;
 
-/// Row of the table `faults`: one fault of one trial.
 pub(super) struct FaultRow<'r> {
     head: Head,
     fault: &'r FaultRecord,
@@ -64,7 +63,6 @@ pub(super) fn table<'r>() -> Table<'r, FaultRow<'r>> {
         )
 }
 
-/// Adds the columns with the times of the fault's events.
 fn moments<'r>(table: Table<'r, FaultRow<'r>>) -> Table<'r, FaultRow<'r>> {
     let at = |row: &FaultRow<'_>, t_s: Option<f64>| t_s.and_then(|t_s| row.head.to_unix_us(t_s));
     let since = |row: &FaultRow<'_>, t_s: Option<f64>| t_s.and_then(|t_s| row.head.in_window(t_s));

@@ -14,10 +14,8 @@ use store::{HistogramKind, Trial, WindowHistograms};
 /// Number of percentiles for each halving of the distance to 1. For a million operations, a curve
 /// has about a hundred percentiles.
 const TICKS: u32 = 5;
-/// Nanoseconds in a millisecond.
 const MS_NS: f64 = 1e6;
 
-/// Point of a percentile curve.
 pub(super) struct PercentileRow {
     head: Head,
     kind: String,

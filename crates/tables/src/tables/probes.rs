@@ -2,8 +2,8 @@
 //! each row.
 //!
 //! A day of three nodes has fifty million readings. So for a long run, a row contains one of the
-//! periods that the run stores for its page. The row has the mean, the smallest and the largest
-//! value of the period.
+//! periods into which the run summarizes each series. The row has the mean, the smallest and the
+//! largest value of the period.
 
 use super::run_input::Source;
 use crate::column::Table;

@@ -1,4 +1,4 @@
-//! `profile_frames`: the frames in which the profiles of two variants were compared.
+//! The table `profile_frames`: the frames in which the profiles of two variants were compared.
 
 use super::run_input::Source;
 use crate::column::Table;
@@ -7,7 +7,6 @@ use crate::output_folder::Folder;
 use anyhow::Result;
 use store::record::{FrameDifferenceRecord, ProfileDifferenceRecord, ProfileUnit};
 
-/// Row of the table: one frame of one comparison.
 pub(super) struct FrameRow<'r> {
     difference: &'r ProfileDifferenceRecord,
     frame: &'r FrameDifferenceRecord,

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use store::record::TrialFinding;
 use store::{Run, Trial};
 
-/// Data from which all tables are built.
 pub(super) struct Source<'a> {
     pub(super) run: &'a Run,
     /// Trials that wrote records, in the order of the plan.
@@ -16,7 +15,6 @@ pub(super) struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Returns the head of a trial, from which the first columns of its rows are built.
     pub(super) fn head(&self, trial: &Trial) -> Result<Head> {
         Head::from_trial(trial, self.findings.get(&trial.record.index))
     }

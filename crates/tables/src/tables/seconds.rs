@@ -1,4 +1,4 @@
-//! The tables `seconds` and `client`: the course of every trial by interval (one second), and the
+//! The tables `seconds` and `client`: the results of every trial by interval (one second), and the
 //! figures of the client itself.
 //!
 //! The figures of each kind come from the lines of the interval file. The figures of all kinds
@@ -26,7 +26,7 @@ pub(super) const ALL: &str = "all";
 /// lines.
 const INTERVALS_AHEAD_MAX: usize = 256;
 /// Maximum difference between the start times of an interval in the two files, in seconds. One of
-/// the files rounds times to three decimals.
+/// the files rounds times to three decimal places.
 const SAME_S: f64 = 0.0011;
 
 /// Trial to which an interval belongs, and the start, length and phase of the interval.
@@ -48,7 +48,6 @@ pub(super) struct SecondRow {
     service: Option<QuantilesRecord>,
 }
 
-/// Row of the table `client`: the figures of the client itself in one interval.
 pub(super) struct ClientRow {
     when: IntervalTime,
     client: ClientIntervalRecord,
@@ -154,7 +153,6 @@ pub(super) fn client_table<'r>() -> Table<'r, ClientRow> {
     counts(table)
 }
 
-/// Adds the counters of operations before they were sent, and the counters of connections.
 fn counts<'r>(table: Table<'r, ClientRow>) -> Table<'r, ClientRow> {
     let count = |row: &ClientRow, which: ClientCount| Some(row.client.counts[which]);
     let ops = "operations";

@@ -10,7 +10,6 @@ use crate::quantiles::{self, Clock};
 use anyhow::Result;
 use store::record::{MeasurementRecord, ReasonRecord, SeriesRecord, TrialFinding};
 
-/// Row of the table `trials`: a trial that has ended.
 pub(super) struct TrialRow<'r> {
     head: Head,
     found: &'r TrialFinding,
@@ -26,7 +25,6 @@ impl TrialRow<'_> {
     }
 }
 
-/// Row of the table `kinds`: one kind of operation of a trial.
 pub(super) struct KindRow<'r> {
     head: Head,
     found: &'r TrialFinding,
@@ -63,7 +61,6 @@ pub(super) fn table<'r>() -> Table<'r, TrialRow<'r>> {
     first_reason(client(counted(table)))
 }
 
-/// Adds the columns with the purpose, the verdict and the times of the trial.
 fn add_columns<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
     table
         .words(
@@ -101,7 +98,6 @@ fn add_columns<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
         )
 }
 
-/// Adds the columns with the numbers of operations.
 fn counted<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
     let ops = "operations";
     table
@@ -170,7 +166,6 @@ fn counted<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
         )
 }
 
-/// Adds the columns with the figures of the client itself.
 fn client<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
     table
         .number(
@@ -205,7 +200,6 @@ fn client<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
         )
 }
 
-/// Adds the columns with the first reason for the verdict and the first number of this reason.
 fn first_reason<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
     table
         .text(

@@ -17,7 +17,6 @@ use tempfile::TempDir;
 /// Kinds of operations. A `read` is a part of a `change`.
 pub const KINDS: [&str; 3] = ["change", "read", "write"];
 
-/// A run on disk.
 pub struct TestRun {
     /// Folder of the run. Dropping this value deletes the run.
     pub folder: TempDir,
@@ -25,7 +24,6 @@ pub struct TestRun {
     pub findings: FindingsRecord,
 }
 
-/// Returns a run that has finished.
 pub fn made() -> TestRun {
     let (folder, mut run) = begun();
     let mut writer = trial(&mut run);
@@ -41,7 +39,6 @@ pub fn made() -> TestRun {
     }
 }
 
-/// Returns a run that was stopped during its trial.
 pub fn interrupted() -> TestRun {
     let (folder, mut run) = begun();
     let mut writer = trial(&mut run);

@@ -64,7 +64,7 @@ proptest! {
     fn no_text_shows_the_planted_word(inner in "[!#$%^&+~|;a-z0-9.:*=_@?-]{0,6}") {
         let word = format!("planted{inner}word");
         for text in PLANTED {
-            // The names of the texts contain no capital `P`, except in these two.
+            // The texts contain no capital `P` in a name, except in these two names.
             let text = text.replace("trustStorePassword", "\u{1}").replace("--Password", "\u{2}");
             let text = text.replace('P', &word);
             let text = text.replace('\u{1}', "trustStorePassword").replace('\u{2}', "--Password");

@@ -424,9 +424,8 @@ fn a_load_that_does_not_hold_is_lowered_and_not_bisected_again() {
     );
 }
 
-/// Tests the table of the research, with a noise of 5 % of p99. In nineteen of twenty searches,
-/// bisection with two holds ends within 3 % of the known peak. A further hold confirms the result
-/// in 95 % of cases.
+/// With a noise of 5 % of p99, bisection with two holds ends within 3 % of the planted peak in
+/// nineteen of twenty searches. A further hold confirms the result in 95 % of cases.
 #[test]
 fn a_planted_peak_is_found_in_noise_and_confirmed_by_a_hold() {
     const SEARCHES: u64 = 1500;

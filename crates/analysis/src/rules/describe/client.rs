@@ -33,7 +33,6 @@ pub fn sent_in_window(share: f64, scheduled: f64, least: f64) -> Statement {
     Statement::with(words, sent.failing_at(least))
 }
 
-/// V1: states the share of the operations that the client sent late.
 pub fn sent_late(share: f64, limits: [f64; 2]) -> Statement {
     let words = format!(
         "{} of the requests were sent more than 1 ms late (limit {})",
@@ -127,7 +126,6 @@ pub fn different_latencies(number: usize) -> Statement {
     )
 }
 
-/// V8: states that none of the `ended` operations failed.
 pub fn none_failed(ended: u64) -> Statement {
     Statement::with(
         format!("none of {} operations failed", count(ended)),
@@ -178,7 +176,6 @@ pub fn failures(
     }
 }
 
-/// V12: states why the trial ended early.
 pub fn ended_early(seconds: f64, why: &str) -> Statement {
     Statement::with(
         format!("the trial ended after {seconds:.1} s of the window: {why}"),
@@ -186,7 +183,6 @@ pub fn ended_early(seconds: f64, why: &str) -> Statement {
     )
 }
 
-/// V12: states the length of the window in seconds.
 pub fn window_length(seconds: f64, least: f64) -> Statement {
     let length = Measurement::new(Quantity::WindowLength, seconds);
     Statement::with(

@@ -60,7 +60,6 @@ pub fn reads(checks: &CheckCounts, source: &RowSource, why: &str) -> Statement {
     Statement { words, measured }
 }
 
-/// States that reads found no row although the study states that rows exist.
 pub fn reads_of_nothing(found: PresentRows, share: f64, limit: f64) -> Statement {
     let words = format!(
         "{} of {} reads found no row although the study states that rows exist ({}; limit {})",

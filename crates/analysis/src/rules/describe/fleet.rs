@@ -18,7 +18,6 @@ pub fn less_than_fastest(slowest: &str, fastest: &str, share: f64, limit: f64) -
     Statement::with(words, less.warning_at(limit))
 }
 
-/// V4: states the share of the window for which a quota denied CPU time to a client.
 pub fn throttled(client: &str, share: f64, limits: [f64; 2]) -> Statement {
     let words = format!(
         "a CPU quota stopped {client} for {} of the time (limit {})",
@@ -42,7 +41,6 @@ pub fn began_together(clients: usize, error_s: f64, limit_s: f64) -> Statement {
     Statement::with(words, error.warning_at(limit_s))
 }
 
-/// V5: states that a client learned late of the start line.
 pub fn start_late(client: &ClientSeen, limits: &Limits) -> Statement {
     let words = format!(
         "{} learned of the start line {:.3} s too late (limit {:.2} s)",
@@ -64,7 +62,6 @@ pub fn measuring_clock_moved(client: &str, step: ClockStep) -> Statement {
     )
 }
 
-/// V5: states by how much the clock of a client may be wrong.
 pub fn clock_error(client: &ClientSeen, limit_s: f64) -> Statement {
     let words = format!(
         "the clock of {} may be off by {:.1} ms (limit {:.0} ms)",
@@ -87,7 +84,6 @@ pub fn waited(client: &str, share: f64, limits: [f64; 2]) -> Statement {
     Statement::with(words, waited.within(limits))
 }
 
-/// V20: states that the wall clock of a client jumped by `by_s`.
 pub fn clock_jumped(client: &str, step: ClockStep) -> Statement {
     let ClockStep { at_s, by_s } = step;
     Statement::with(

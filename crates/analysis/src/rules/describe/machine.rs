@@ -79,7 +79,6 @@ pub fn of_ceiling(ceilings: &CeilingUse, limits: &Limits, is_doubtful: bool) -> 
     }
 }
 
-/// V4: states the longest stall of the client, in seconds.
 pub fn longest_stall(stall_s: f64, limits_s: [f64; 2]) -> Statement {
     let longest = Measurement::new(Quantity::StallLongest, stall_s);
     Statement::with(
@@ -189,7 +188,6 @@ pub fn memory_waited(share: f64, limit: f64) -> Statement {
     Statement::with(words, share.warning_at(limit))
 }
 
-/// V19: states the longest silence of the target, in seconds.
 pub fn longest_silence(quiet_s: f64, limit_s: f64) -> Statement {
     Statement::with(
         format!("the longest time without any answer was {quiet_s:.2} s (limit {limit_s:.2} s)"),
@@ -206,7 +204,7 @@ pub fn common_silence(quiet_s: f64, limit_s: f64, seconds: usize) -> Statement {
     ))
 }
 
-/// V19: states a rare silence of the target, in seconds.
+/// V19: states a rare silence of the target. All times are in seconds.
 pub fn rare_silence(quiet_s: f64, limit_s: f64, times: usize) -> Statement {
     let often = match times {
         0 | 1 => "once",
@@ -221,7 +219,7 @@ pub fn rare_silence(quiet_s: f64, limit_s: f64, times: usize) -> Statement {
     )
 }
 
-/// V20: states how far this machine's clock moved against the monotonic clock.
+/// V20: states how far the machine's wall clock moved against the monotonic clock.
 pub fn clock_moved(clock: &ClockMove, limit_s: f64) -> Statement {
     let words = format!(
         "the clock of this machine moved by {:+.3} s against the monotonic clock in {:.0} s \

@@ -62,7 +62,6 @@ pub fn listed(heading: &str, observations: &[String], between: &str) -> Statemen
     format!("{heading}: {}", observations.join(between)).into()
 }
 
-/// V11: states the share of the CPU time that the hypervisor gave to other guests.
 pub fn stolen_cpu(share: f64, limit: f64) -> Statement {
     let words = format!(
         "the hypervisor stole {} of the CPU time (limit {})",
@@ -94,7 +93,6 @@ pub fn stood_still(period: &NodeStatePeriod, quantity: Quantity) -> Statement {
     )
 }
 
-/// V13: states the result of a fault.
 pub fn fault(kind: &str, result: &str) -> Statement {
     format!("{kind} {result}").into()
 }
@@ -104,7 +102,6 @@ pub fn not_on_record(parts: &[String]) -> Statement {
     format!("not recorded: {}", parts.join(", ")).into()
 }
 
-/// V16: compares the size of the data with the memory of a node.
 pub fn data_per_memory(ratio: f64) -> Statement {
     let what = if ratio < 1.0 {
         "the node can cache all data"
@@ -117,7 +114,6 @@ pub fn data_per_memory(ratio: f64) -> Statement {
     )
 }
 
-/// V17: states the CPU time of the probes, as a share of one core.
 pub fn probes_cpu(share: f64, limit: f64) -> Statement {
     let words = format!(
         "probes used {} of a core (limit {})",

@@ -24,7 +24,6 @@ fn offer(evidence: &mut Evidence, operations: f64) {
     });
 }
 
-/// Adds two equal clients, and then applies `change` to the second client.
 fn with_clients(evidence: &mut Evidence, change: impl FnOnce(&mut ClientSeen)) {
     let client = |name: &str| ClientSeen {
         name: name.to_owned(),

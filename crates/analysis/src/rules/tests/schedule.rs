@@ -19,9 +19,8 @@ fn judged(scheduled: f64, change: impl FnOnce(&mut Window)) -> [RuleOutcome; 2] 
     })
 }
 
-/// In an earlier version, a limit of operations in flight hid the shortfall. Operations were not
-/// late for any other reason, and operations that ended after the window counted as sent in the
-/// window.
+/// In an earlier version, a limit of operations in flight hid the shortfall: operations that ended
+/// after the window counted as sent in the window.
 #[test]
 fn operations_held_back_past_the_window_are_not_a_pass() {
     let sent_after = judged(20_000.0, |window| {

@@ -189,7 +189,7 @@ fn throughput_that_falls_from_the_first_unit_has_a_finite_peak() {
     );
 }
 
-/// Returns, for each coefficient, the number of machines for which the interval contains the true
+/// Returns, for each coefficient, the share of machines for which the interval contains the true
 /// value.
 fn covered((model, truth): (Model, &[f64]), blocks: usize, runs: u64) -> Vec<f64> {
     let mut held = vec![0; truth.len()];

@@ -36,7 +36,6 @@ const NAMES: [&str; 10] = [
     "mpstat.%gnice",
 ];
 
-/// One reading of `/proc/stat`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Stat {
     /// Ticks of `cpu` (all CPUs), and then of `cpu0` and so on for the CPUs that are online.
@@ -47,7 +46,6 @@ pub(super) struct Stat {
     blocked: u64,
 }
 
-/// Probe of the machine's CPUs.
 pub(crate) struct Cpu {
     place: String,
     source: KernelFile,
@@ -55,10 +53,6 @@ pub(crate) struct Cpu {
 }
 
 impl Cpu {
-    /// Opens `/proc/stat`.
-    ///
-    /// # Errors
-    /// `/proc/stat` cannot be read.
     pub fn open(place: &str) -> Result<Cpu> {
         Ok(Cpu {
             place: place.to_string(),
@@ -67,10 +61,6 @@ impl Cpu {
         })
     }
 
-    /// Records the shares of the time since the last sample.
-    ///
-    /// # Errors
-    /// The file cannot be read or has an unknown format.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let now = parse(&self.source.read()?).context("/proc/stat")?;
         // The process that reads the file is itself running, so it is subtracted, as in vmstat.

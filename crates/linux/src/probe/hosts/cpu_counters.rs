@@ -14,7 +14,8 @@ use perf_event::{Builder, Counter};
 use std::io;
 use topology::CpuSet;
 
-/// Load from the last-level cache or from memory that missed.
+/// Returns the event for loads that missed in the last-level cache (`LL`), or in the memory of the
+/// local NUMA node (`NODE`).
 const fn misses(which: CacheId) -> Cache {
     Cache {
         which,
@@ -23,13 +24,11 @@ const fn misses(which: CacheId) -> Cache {
     }
 }
 
-/// Probe of the hardware counters of some CPUs.
 pub(crate) struct CpuCounters {
     place: String,
     events: Vec<EventCounters>,
 }
 
-/// Counters of one event, one for each CPU.
 struct EventCounters {
     name: &'static str,
     cpus: Vec<Counter>,
@@ -62,10 +61,6 @@ impl CpuCounters {
         })
     }
 
-    /// Records the rates since the last sample, summed over the CPUs.
-    ///
-    /// # Errors
-    /// A counter cannot be read.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         for event in &mut self.events {
             let counts: io::Result<Vec<Count>> = event.cpus.iter_mut().map(read).collect();

@@ -19,7 +19,6 @@ pub(super) const SECTOR_KB: f64 = 0.5;
 /// before 4.18 have 11 columns, and kernels before 5.5 have 15.
 const COLUMNS_COUNT: usize = 17;
 
-/// Columns of one device.
 pub(super) type Columns = [u64; COLUMNS_COUNT];
 
 pub(super) const BUSY_MS: usize = 9;
@@ -70,7 +69,6 @@ const DIRECTIONS: [Direction; 3] = [
     },
 ];
 
-/// Devices that the probe shows.
 pub(crate) enum Devices {
     /// The machine's devices, without those that other probes show.
     AllBut(Vec<String>),
@@ -78,7 +76,6 @@ pub(crate) enum Devices {
     Only(String),
 }
 
-/// Probe of the machine's block devices.
 pub(crate) struct Disks {
     place: String,
     source: KernelFile,
@@ -96,10 +93,6 @@ enum Visibility {
 }
 
 impl Disks {
-    /// Opens `/proc/diskstats`.
-    ///
-    /// # Errors
-    /// `/proc/diskstats` cannot be read.
     pub fn open(place: &str, devices: Devices) -> Result<Disks> {
         Ok(Disks {
             place: place.to_string(),
@@ -110,10 +103,6 @@ impl Disks {
         })
     }
 
-    /// Records the traffic since the last sample.
-    ///
-    /// # Errors
-    /// The file cannot be read or has an unknown format.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let now = parse(&self.source.read()?).context("/proc/diskstats")?;
         let previous = self.last.replace(now_ns, now.clone());

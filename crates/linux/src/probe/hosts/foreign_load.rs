@@ -1,7 +1,7 @@
 //! Foreign load of this machine, which is its usage minus the usage of the nodes and of the client.
 //! The client's agents count as part of the client.
 //!
-//! The probe includes the CPUs that this process may use. Interrupt time does not belong to any
+//! The probe covers only the CPUs that this process may use. Interrupt time does not belong to any
 //! task, so the probe omits it. The kernel measures the time of tasks exactly, but the machine's
 //! time by ticks, so the difference of one sample may be below zero. In that case it is added to
 //! the next sample, so that the mean is right. Data that a process writes reaches a disk later, on
@@ -43,7 +43,6 @@ pub(crate) struct ForeignLoad {
     cpu_owed: f64,
 }
 
-/// Values of one sample.
 #[derive(Clone, Debug, Default)]
 struct LoadSample {
     ticks: Ticks,
@@ -168,7 +167,6 @@ impl SampledSource for ForeignLoad {
     }
 }
 
-/// Returns the kilobytes that the processes have read and written.
 fn moved_kb<'p>(processes: impl Iterator<Item = &'p mut Process>) -> Result<[f64; 2]> {
     let mut sum_kb = [0.0; 2];
     for process in processes {
@@ -191,7 +189,7 @@ struct Process {
     stat: KernelFile,
     /// File with the input and output of the process. `None` if this process may not read the file.
     io: Option<KernelFile>,
-    /// True if it was stopped at the last sample.
+    /// True if the process was stopped at the last sample.
     is_stopped: bool,
 }
 
@@ -217,7 +215,6 @@ impl Process {
         Ok(stat.user + stat.system)
     }
 
-    /// Returns the kilobytes that the process has read and written.
     fn moved_kb(&mut self) -> Result<[f64; 2]> {
         let Some(source) = &mut self.io else {
             return Ok([0.0; 2]);
@@ -231,7 +228,6 @@ impl Process {
 /// The machine's physical disks. Devices that are composed of other devices are omitted.
 struct Disks {
     source: KernelFile,
-    /// Devices of the nodes' volumes.
     volumes: Vec<String>,
     /// Traffic that nodes had requested and that volumes had transferred at the first sample, in
     /// kB.

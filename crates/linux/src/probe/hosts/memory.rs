@@ -19,7 +19,6 @@ const FLOWS: [(&str, &str); 4] = [
     ("pgpgout", "vmstat.bo"),
 ];
 
-/// Probe of the machine's memory.
 pub(crate) struct Memory {
     place: String,
     meminfo: KernelFile,
@@ -29,10 +28,6 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Opens the files.
-    ///
-    /// # Errors
-    /// A file of `/proc` cannot be read.
     pub fn open(place: &str) -> Result<Memory> {
         Ok(Memory {
             place: place.to_string(),
@@ -43,10 +38,6 @@ impl Memory {
         })
     }
 
-    /// Records the use of memory and the paging since the last sample.
-    ///
-    /// # Errors
-    /// A file cannot be read or has an unknown format.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let held = held(&self.meminfo.read()?).context("/proc/meminfo")?;
         for (name, kb) in held {

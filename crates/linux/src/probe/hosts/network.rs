@@ -81,9 +81,6 @@ struct Counters {
 impl Network {
     /// Opens the files. `open` opens a file in `/proc/net`. `speed_of` is called once for each
     /// interface.
-    ///
-    /// # Errors
-    /// Those of `open`.
     pub fn open(
         place: &str,
         open: impl Fn(&str) -> Result<KernelFile>,
@@ -99,10 +96,6 @@ impl Network {
         })
     }
 
-    /// Records the traffic since the last sample, and the current number of connections.
-    ///
-    /// # Errors
-    /// A file cannot be read or has an unknown format.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let mut now = Counters {
             interfaces: interfaces(&self.dev.read()?).context("net/dev")?,
@@ -214,7 +207,6 @@ fn tcp(text: &str, counters: &mut [Option<u64>; TCP.len()]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the number of established connections.
 fn connections(text: &str) -> Option<f64> {
     let (_, names, values) = pairs(text).find(|(title, _, _)| *title == "Tcp")?;
     let index = names.split_ascii_whitespace().position(|name| name == "CurrEstab")?;

@@ -42,10 +42,6 @@ impl Pressure {
         }
     }
 
-    /// Records the stalled share of the time since the last sample.
-    ///
-    /// # Errors
-    /// A file cannot be read.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         for (source, names, last) in &mut self.files {
             let stalled = parse(&source.read()?);

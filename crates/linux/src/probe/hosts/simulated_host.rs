@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 
 /// Sources of the readings of a simulated host. An absent source has no readings.
 pub(crate) struct HostFiles<'a> {
-    /// Name of the host.
     pub name: &'a str,
     /// Group that limits the CPU time of the host.
     pub cpu: Option<&'a Path>,
@@ -24,9 +23,7 @@ pub(crate) struct HostFiles<'a> {
     pub memory: Option<&'a Path>,
     /// Group of version 2, which reports pressure and CPU time even without controllers.
     pub unified: Option<&'a Path>,
-    /// Device of the host's volume.
     pub device: Option<&'a str>,
-    /// Mount point of the host's volume.
     pub volume: Option<&'a Path>,
 }
 
@@ -38,7 +35,8 @@ pub(crate) struct StandIn {
     memory: Option<Memory>,
     pressure: Option<Pressure>,
     network: Network,
-    /// Hardware counters of the host's CPUs. `None` if the host shares its CPUs.
+    /// Hardware counters of the host's CPUs. `None` if the host may use all CPUs of the machine, or
+    /// if the counters cannot be read.
     counters: Option<CpuCounters>,
     disk: Option<Disks>,
     /// Mount point of the host's volume, and the number of its device.
@@ -73,7 +71,7 @@ impl StandIn {
     /// Opens the sources that exist in `places`. `network` must have been opened within the host.
     ///
     /// # Errors
-    /// The machine does not report its devices.
+    /// The devices of the machine, or the device of the volume, cannot be read.
     pub fn open(
         places: &HostFiles,
         network: Network,
@@ -145,7 +143,6 @@ impl StandIn {
     }
 }
 
-/// Returns the number of the device on which a directory is.
 fn device_of(folder: &Path) -> Result<u64> {
     let found = rustix::fs::stat(folder);
     Ok(found.with_context(|| format!("look at {}", folder.display()))?.st_dev)
@@ -287,7 +284,6 @@ fn value(text: &str, key: &str) -> Result<Option<u64>> {
     Ok(None)
 }
 
-/// Parses a file or a word that contains one number.
 fn number(text: &str, what: &str) -> Result<u64> {
     let word = text.trim();
     word.parse().with_context(|| format!("{what} is {word:?}"))

@@ -1,6 +1,6 @@
 //! Packets that the kernel received and dropped, in the terms of `sar -n SOFT`. The values are the
-//! sums over all CPUs, from `/proc/net/softnet_stat`. These are the packets that a machine with a
-//! virtual network loses.
+//! sums over all CPUs, from `/proc/net/softnet_stat`. A machine with a virtual network loses its
+//! packets at this point.
 
 use crate::probe::Out;
 use crate::probe::kernel_file::{KernelFile, Last, grown};
@@ -12,7 +12,6 @@ use std::path::PathBuf;
 /// the times that a CPU had work left at the end of its time slice.
 const RATES: [&str; 3] = ["sar.total/s", "sar.dropd/s", "sar.squeezd/s"];
 
-/// Probe of `softnet_stat`, which has a line per CPU.
 pub(crate) struct Softnet {
     place: String,
     source: KernelFile,
@@ -20,10 +19,6 @@ pub(crate) struct Softnet {
 }
 
 impl Softnet {
-    /// Opens the file.
-    ///
-    /// # Errors
-    /// The file does not exist.
     pub fn open(place: &str, path: impl Into<PathBuf>) -> Result<Softnet> {
         Ok(Softnet {
             place: place.to_string(),
@@ -32,10 +27,6 @@ impl Softnet {
         })
     }
 
-    /// Records the rates since the last sample.
-    ///
-    /// # Errors
-    /// The file cannot be read, or has an unknown format.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let now = parse(&self.source.read()?)?;
         let Some((before, seconds)) = self.last.replace(now_ns, now) else {

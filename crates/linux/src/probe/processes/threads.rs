@@ -36,7 +36,6 @@ pub(super) struct Threads {
     last: Last<HashMap<u32, Switches>>,
 }
 
-/// Counters and state of one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Switches {
     /// Voluntary context switches, in which the thread waited.
@@ -53,10 +52,6 @@ struct Switches {
 }
 
 impl Threads {
-    /// Opens the folder of the threads of the process `pid`.
-    ///
-    /// # Errors
-    /// The process does not exist.
     pub fn open(pid: u32) -> Result<Threads> {
         let path = format!("/proc/{pid}/task");
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -68,10 +63,6 @@ impl Threads {
         })
     }
 
-    /// Records the activity of the threads since the last reading.
-    ///
-    /// # Errors
-    /// The threads cannot be listed.
     pub fn look(&mut self, place: &str, now_ns: u64, out: &mut Out) -> Result<()> {
         if now_ns < self.due_ns {
             return Ok(());
@@ -173,7 +164,6 @@ impl Switches {
     }
 }
 
-/// Returns the interval until the next reading, given the current states of the threads.
 fn period_ns(now: &HashMap<u32, Switches>) -> u64 {
     if now.values().any(|thread| thread.in_kernel) {
         SUSPECT_PERIOD_NS
