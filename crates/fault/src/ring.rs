@@ -215,7 +215,7 @@ fn heal_after(world: &mut dyn World, at_work: NodeIndex) -> Result<HealResult> {
         // arrive.
         if !observation::process(world, at_work, |state| state.is_some()).shows_fault() {
             break Err(anyhow::anyhow!(
-                "node {} no longer exists",
+                "the process of node {} has ended, or its host does not answer",
                 at_work.number()
             ));
         }

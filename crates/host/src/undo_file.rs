@@ -17,7 +17,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -199,8 +199,12 @@ fn last_line(path: &Path) -> Result<Option<Line>> {
         found.is_file() && found.uid() == rustix::process::geteuid().as_raw(),
         "the file belongs to another user"
     );
-    let mut text = String::new();
-    file.take(FILE_BYTES_MAX).read_to_string(&mut text)?;
+    // The last line counts, so only the end of a long file is read.
+    let begin = found.len().saturating_sub(FILE_BYTES_MAX);
+    let mut bytes = Vec::new();
+    file.file().seek(SeekFrom::Start(begin))?;
+    file.take(FILE_BYTES_MAX).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
     // A power loss may truncate the last line. An incomplete line can be ignored, because the agent
     // had not yet made the change that the line describes.
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);

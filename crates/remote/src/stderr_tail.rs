@@ -22,8 +22,8 @@ pub(crate) fn silence_reason(way: Option<&LastWords>) -> String {
         return "the other side closed the connection".to_owned();
     };
     match words.lines(LAST_WORDS_LIMIT).pop() {
-        Some(line) => format!("the ssh process ended: {line}"),
-        None => "the ssh process ended without a message".to_owned(),
+        Some(line) => format!("the process that connects to the agent ended: {line}"),
+        None => "the process that connects to the agent ended without a message".to_owned(),
     }
 }
 

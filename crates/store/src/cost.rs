@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 measure::word_enum! {
-    /// A kind of cost, summed over all nodes of the target.
+    /// A kind of cost. Costs per operation are sums over all nodes of the target.
     #[derive(PartialOrd, Ord)]
     pub enum CostKind {
         /// CPU time of the nodes' processes per operation, ms.

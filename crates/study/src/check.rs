@@ -371,10 +371,10 @@ pub(crate) fn unknown(path: &str, text: &str, known: &[&str]) -> (String, Option
     };
     let message = format!("`{path}` is `{text}`; it must be one of {one_of}");
     let hint = did_you_mean(text, known.iter().copied());
-    let is_short = known.len() >= KNOWN_SHOWN_MAX;
+    let omits_names = known.len() >= KNOWN_SHOWN_MAX;
     (
         message,
-        hint.filter(|hint| is_short || hint.starts_with("did")),
+        hint.filter(|hint| omits_names || hint.starts_with("did")),
     )
 }
 

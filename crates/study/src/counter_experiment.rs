@@ -155,7 +155,7 @@ fn scaled(tree: &Tree, path: &str, factor: f64, enlarges: bool) -> Result<Settin
     let now = tree.find(path).ok_or_else(|| format!("the study does not set `{path}`"))?;
     let of = |number: u64| (number as f64 * factor).round() as u64;
     let to = match now {
-        Tree::Count(count) => Tree::Count(at_least_one_more(*count, factor)),
+        Tree::Count(count) => Tree::Count(changed_number(path, *count, factor)?),
         Tree::Number(number) => Tree::Number(measure::number::round(number * factor, 4)),
         // The size is rounded down to whole mebibytes or kibibytes, because sizes in a study have
         // no fractions.
@@ -189,24 +189,24 @@ fn scaled_text(key: &str, text: &str, factor: f64) -> Result<Value, String> {
     let parsed: u64 = number
         .parse()
         .map_err(|_| format!("{key} is {text}, which is not a quantity"))?;
-    let number = at_least_one_more(parsed, factor);
+    let number = changed_number(key, parsed, factor)?;
     Ok(match unit {
         "" => json!(number),
         _ => json!(format!("{number}{unit}")),
     })
 }
 
-/// Multiplies a whole number by `factor`. The result differs from the number, unless the number is
-/// 1 and `factor` is less than 1. The result is at least 1.
-fn at_least_one_more(number: u64, factor: f64) -> u64 {
+/// Multiplies a whole number by `factor`, and changes it by at least 1. The result is at least 1.
+///
+/// # Errors
+/// The number cannot become smaller.
+fn changed_number(key: &str, number: u64, factor: f64) -> Result<u64, String> {
     let scaled = (number as f64 * factor).round() as u64;
-    if scaled != number {
-        return scaled.max(1);
-    }
-    if factor > 1.0 {
-        number + 1
-    } else {
-        number.saturating_sub(1).max(1)
+    match scaled {
+        scaled if scaled != number && scaled > 0 => Ok(scaled),
+        _ if factor > 1.0 => Ok(number + 1),
+        _ if number > 1 => Ok(number - 1),
+        _ => Err(format!("{key} is {number}, which cannot become smaller")),
     }
 }
 

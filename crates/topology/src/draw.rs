@@ -155,7 +155,7 @@ fn users(plan: &Plan, cpus: &CpuSet) -> String {
         users.push(format!("idle {idle}"));
     }
     if users.is_empty() {
-        "nobody".to_owned()
+        "unused".to_owned()
     } else {
         users.join(" · ")
     }

@@ -32,7 +32,7 @@ pub fn run(args: &HistoryArgs, common: &Common) -> Result<Exit> {
     }
     match args.export.as_deref() {
         Some([format, folder]) if format == "otava" => export(&history, Path::new(folder))?,
-        Some(words) => bail!("--export {}: write `--export otava DIR`", words.join(" ")),
+        Some(words) => bail!("--export {}: write `--export otava FOLDER`", words.join(" ")),
         None => {}
     }
     let worse = if args.fail_on_regression {

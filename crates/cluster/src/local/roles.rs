@@ -126,7 +126,7 @@ pub(super) fn random_secret() -> Result<String> {
     let mut bytes = [0u8; 16];
     std::fs::File::open("/dev/urandom")
         .and_then(|mut file| file.read_exact(&mut bytes))
-        .context("read random bytes for the agent's password")?;
+        .context("read random bytes for a password from /dev/urandom")?;
     Ok(HEXLOWER.encode(&bytes))
 }
 

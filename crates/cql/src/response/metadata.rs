@@ -88,11 +88,8 @@ impl PreparedStatement {
             let offset = reader.offset();
             let index = reader.u16("index of a partition key column")?;
             if usize::from(index) >= columns_count {
-                let (what, allowed) = (
-                    "index of a partition key column",
-                    "the type of a bind \
-                                                                           marker",
-                );
+                let what = "index of a partition key column";
+                let allowed = "an index below the number of columns";
                 return Err(ParseError::Value {
                     what,
                     offset,

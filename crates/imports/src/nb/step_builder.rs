@@ -374,7 +374,7 @@ impl<'a> Builder<'a> {
             let mut kind = Kind::new(name, !operation.statement.returns_rows);
             let taken = |name: &str| kinds.iter().any(|kind| kind.name == name);
             if taken(&kind.name) {
-                let mut numbered = (2..).map(|n| format!("{}-{n}", op.name));
+                let mut numbered = (2..).map(|n| format!("{}-{n}", kind.name));
                 kind.name = numbered.find(|name| !taken(name)).unwrap_or_default();
             }
             kind.policy = operation.policy;

@@ -156,9 +156,10 @@ fn a_load_keeps_twice_the_operations_in_flight() {
 
 #[test]
 fn whole_numbers_always_change() {
-    assert_eq!(at_least_one_more(2, MORE), 3);
-    assert_eq!(at_least_one_more(1, LESS), 1);
-    assert_eq!(at_least_one_more(4, LESS), 3);
+    assert_eq!(changed_number("k", 2, MORE), Ok(3));
+    assert_eq!(changed_number("k", 1, MORE), Ok(2));
+    assert!(changed_number("k", 1, LESS).is_err());
+    assert_eq!(changed_number("k", 4, LESS), Ok(3));
     assert_eq!(scaled_text("key", "15ms", LESS), Ok(json!("11ms")));
     let said = scaled_text("key", "auto", MORE).unwrap_err();
     assert_eq!(said, "key is auto, which is not a quantity");

@@ -29,7 +29,8 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         return;
     };
     // An item that is not a mapping is absent in the draft. Its mistake has already been reported.
-    let items: Vec<Item<'_>> = items.iter().zip(&draft.faults).map(Item::new).collect();
+    let sections = items.iter().filter(|item| item.entries().is_some());
+    let items: Vec<Item<'_>> = sections.zip(&draft.faults).map(Item::new).collect();
     let ground = draft.ground();
     for item in &items {
         item.names(&draft, out);
