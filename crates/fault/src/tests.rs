@@ -1,11 +1,11 @@
 //! Tests of life cycles on a simulated clock. Some of the simulated nodes behave as expected, and
 //! others do not.
 
-mod named_targets;
+mod long_operations;
 mod sim;
 mod staged;
 mod upgrades;
-mod works;
+mod user_programs;
 
 use super::*;
 use anyhow::Result;

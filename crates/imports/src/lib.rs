@@ -11,13 +11,13 @@
 use std::borrow::Cow;
 
 mod easy;
-mod import;
+mod import_result;
 pub mod nb;
 pub mod stress;
 mod tls_files;
 mod ycsb;
 
-pub use import::{Connection, Import, ImportStep, Offer, ReadFile, Secret, StepLimit, Tool};
+pub use import_result::{Connection, Import, ImportStep, Offer, ReadFile, Secret, StepLimit, Tool};
 pub use ycsb::property as ycsb_property;
 
 /// Imports the command line of a tool, without the tool's own name. Every random choice is a

@@ -17,9 +17,9 @@ use anyhow::bail;
 use cassandra::MemberStatus;
 use host::process::Identity;
 use host::{Attempt, Bytes, HostLoss, PortEnd, Reach, VolumeUse};
+use long_operations::Works;
 use std::sync::LazyLock;
 use target_spec::fault::{FaultKind, FaultPlace, Hit, KINDS, Options, Sides};
-use works::Works;
 
 /// Process identity of every simulated node, which is that of the test process.
 static OWN: LazyLock<Identity> = LazyLock::new(Identity::own);

@@ -1,6 +1,6 @@
 //! Tests of faults whose injection takes some time: shifted clocks, and added nodes.
 
-use super::works::{Works, run_fault};
+use super::long_operations::{Works, run_fault};
 use super::*;
 use target_spec::fault::{FaultKind, Hit, Options};
 

@@ -1,7 +1,7 @@
 //! Tests of rolling upgrades of all nodes, of a canary, and of a node that fails to upgrade.
 
+use super::long_operations::Works;
 use super::sim::Sim;
-use super::works::Works;
 use super::*;
 use cassandra::UpgradeStep;
 use target_spec::fault::{FaultKind, Hit, Options, Rollback};

@@ -12,7 +12,7 @@ mod table;
 use core::time::Duration;
 use std::sync::Arc;
 
-use crate::import::{Connection, Import, ImportStep, Offer, Secret, StepLimit};
+use crate::import_result::{Connection, Import, ImportStep, Offer, Secret, StepLimit};
 use cql::Consistency;
 use operations::{DELETION, Keys, MUTATION, SELECT, Source};
 use options::Options;

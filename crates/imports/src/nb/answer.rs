@@ -105,7 +105,7 @@ cassay reports a setting without effect in a note.
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::StepLimit;
+    use crate::import_result::StepLimit;
 
     fn ask(text: &str) -> Option<String> {
         let words: Vec<String> = text.split(' ').map(str::to_owned).collect();

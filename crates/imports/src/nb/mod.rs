@@ -21,7 +21,7 @@ mod workload_file;
 
 use std::collections::BTreeSet;
 
-use crate::import::{Connection, Import, ImportStep, Offer, ReadFile, StepLimit};
+use crate::import_result::{Connection, Import, ImportStep, Offer, ReadFile, StepLimit};
 use command_line::{Command, Run};
 use scenario::Line;
 use step_builder::Builder;

@@ -15,7 +15,7 @@ use super::tags::Filter;
 use super::virtdata::Recipe;
 use super::virtdata::chain::Env;
 use super::workload_file::Op;
-use crate::import::{Connection, ImportStep, Offer, ReadFile, Secret, StepLimit};
+use crate::import_result::{Connection, ImportStep, Offer, ReadFile, Secret, StepLimit};
 use cql::Consistency;
 use workload::schema::{self, DefinedObject, Table};
 use workload::{Kind, Program, Schema, Stage, Statement};

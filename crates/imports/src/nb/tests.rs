@@ -9,7 +9,7 @@ mod scenario_choices;
 use super::import;
 use super::virtdata::chain::Env;
 use super::virtdata::{Recipe, Ty};
-use crate::import::StepLimit;
+use crate::import_result::StepLimit;
 use workload::Stage;
 
 fn recipe(text: &str) -> Recipe {

@@ -1,7 +1,7 @@
 //! Connection settings of a command line, and the files that the command line names for them.
 
 use super::options::Connect;
-use crate::import::{Connection, ReadFile, Secret};
+use crate::import_result::{Connection, ReadFile, Secret};
 use yaml::{Diagnostics, Place};
 
 /// Maximum number of nodes in a file. A file with more lines is probably not a list of nodes.

@@ -6,7 +6,7 @@
 
 use super::command::{Command, Task};
 use super::{access, profile};
-use crate::import::{Connection, ReadFile};
+use crate::import_result::{Connection, ReadFile};
 use yaml::{Diagnostic, Diagnostics, Raw, SourceText};
 
 /// A table that is defined only in the cluster, and not in the profile.

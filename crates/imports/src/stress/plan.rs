@@ -13,7 +13,7 @@ use super::operations::{Op, OperationKind, Operations, Seeds};
 use super::options::{Order, Pace, Rate, Seeds as SeedsOption, Style};
 use super::partition::Columns;
 use super::profile::quoted;
-use crate::import::{Import, ImportStep, Offer, ReadFile, StepLimit};
+use crate::import_result::{Import, ImportStep, Offer, ReadFile, StepLimit};
 use workload::{Kind, Policy, Program, Schema, Stage, Statement};
 use yaml::{Diagnostics, Place};
 

@@ -1,7 +1,7 @@
 //! Parses YCSB's command line: `load|run [binding] -P file -p name=value -threads n -target n -s`.
 
 use super::properties::Properties;
-use crate::import::{ReadFile, Tool};
+use crate::import_result::{ReadFile, Tool};
 use yaml::{Diagnostics, Place, did_you_mean};
 
 /// Phase of YCSB that the command line runs.

@@ -7,7 +7,7 @@
 //! draw of the next bucket.
 
 use super::properties::Properties;
-use crate::import::ReadFile;
+use crate::import_result::ReadFile;
 
 /// Maximum number of buckets. A row can have at most this number of different lengths in bytes.
 const BUCKETS_MAX: usize = 1 << 20;

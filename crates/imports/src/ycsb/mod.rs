@@ -21,7 +21,7 @@ use operations::{INSERT, KINDS, SCAN, Table};
 use properties::Properties;
 use statements::Shape;
 
-use crate::import::{Connection, Import, ImportStep, Offer, ReadFile, Secret, StepLimit};
+use crate::import_result::{Connection, Import, ImportStep, Offer, ReadFile, Secret, StepLimit};
 use core::time::Duration;
 use cql::Consistency;
 use workload::{Kind, Program, Schema, Stage, Statement};

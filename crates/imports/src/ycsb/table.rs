@@ -6,7 +6,7 @@ use super::histogram::{self, LengthLimits};
 use super::key_distribution::{Chooser, Records, Zipfian};
 use super::operations::{INSERT, KINDS, Length, MODIFY, READ, SCAN, Statements, Table, UPDATE};
 use super::properties::Properties;
-use crate::import::ReadFile;
+use crate::import_result::ReadFile;
 use workload::mix::Mix;
 use workload::random::lane;
 

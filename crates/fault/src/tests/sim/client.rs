@@ -36,6 +36,6 @@ impl Client for Sim {
 
     fn clock_off_ms(&mut self, node: NodeIndex, limit: Duration) -> Result<[i64; 2]> {
         self.ask(node, limit)?;
-        Ok(works::clock_off_ms(&self.broken))
+        Ok(long_operations::clock_off_ms(&self.broken))
     }
 }

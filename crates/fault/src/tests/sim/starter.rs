@@ -41,7 +41,7 @@ impl Starter for Sim {
     }
 
     fn newcomer(&self, host: HostIndex) -> Result<Join> {
-        Ok(works::join(host))
+        Ok(long_operations::join(host))
     }
 
     fn restart(&mut self, _: NodeIndex, _: bool) -> Result<()> {

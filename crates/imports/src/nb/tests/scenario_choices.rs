@@ -2,7 +2,7 @@
 //! itself contains an unsupported part, a message with a hint must name this part.
 
 use super::imported;
-use crate::import::StepLimit;
+use crate::import_result::StepLimit;
 
 /// A vector workload like NoSQLBench's own. The operation that reads vectors needs a file, but the
 /// operation that writes them does not.

@@ -7,8 +7,8 @@ use super::chain::Env;
 use super::functions::{Argument, Make, Row, Variant};
 use super::parse_recipe::{Call, RecipeMistake};
 use super::{
-    alias, arithmetic, collections, convert, line_functions, names, place_names, random_choice,
-    saved_values, strings,
+    alias, arithmetic, collections, convert, line_functions, place_names, random_choice,
+    refused_functions, saved_values, strings,
 };
 
 pub(super) const TABLES: [&[Row]; 10] = [
@@ -31,7 +31,7 @@ pub(super) fn variants(
 ) -> Result<Vec<Variant>, RecipeMistake> {
     let mut rows = TABLES.into_iter().flatten();
     let row = rows.find(|row| row.names.contains(&call.name.as_str()));
-    let found = match row.ok_or_else(|| names::unknown(call))?.make {
+    let found = match row.ok_or_else(|| refused_functions::unknown(call))?.make {
         Make::Of(make) => make(given),
         Make::Asking(make) => make(call, given, env)?,
     };
@@ -55,7 +55,7 @@ mod tests {
         let mut seen = std::collections::BTreeSet::new();
         for name in TABLES.into_iter().flatten().flat_map(|row| row.names) {
             assert!(seen.insert(*name), "{name} stands twice");
-            assert!(names::refused(name).is_none(), "{name}");
+            assert!(refused_functions::refused(name).is_none(), "{name}");
         }
     }
 }

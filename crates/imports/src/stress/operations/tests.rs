@@ -1,6 +1,6 @@
 //! Tests the verdicts on reads, which depend on the possible rows of a partition.
 
-use crate::import::ImportStep;
+use crate::import_result::ImportStep;
 use crate::stress::import;
 use core::cell::Cell;
 use cql::response::RawRows;

@@ -7,7 +7,7 @@ use cql::Compression;
 use yaml::{Diagnostics, Place};
 
 use super::{params, params_or_none};
-use crate::import::Secret;
+use crate::import_result::Secret;
 use crate::stress::argument_values;
 use crate::stress::command::Groups;
 use crate::stress::params::{KnownParam, Params, new};

@@ -1,7 +1,7 @@
 //! The operations of user profiles: inserts, queries, reads by token, and validation.
 
 use super::{Planner, RunTables, truncate};
-use crate::import::ReadFile;
+use crate::import_result::ReadFile;
 use crate::stress::argument_values::WrittenDistribution;
 use crate::stress::command::Weight;
 use crate::stress::draw::{Dist, Ratio};
