@@ -1,5 +1,4 @@
-//! The control groups of one host. They limit the CPUs that the host may use, its share of their
-//! time, its memory and its disk.
+//! The control groups of one host. They limit the host's CPUs, CPU time, memory and disk use.
 //!
 //! Both versions of control groups are supported, also side by side. Version 1 has a hierarchy per
 //! controller. Version 2 has one hierarchy for all controllers. Even without a controller, version

@@ -181,7 +181,7 @@ impl Message {
         message
     }
 
-    /// Creates a queue without options, to check that the kernel knows this kind of queue.
+    /// Creates a queue without options, to check that the kernel supports this kind of queue.
     pub fn bare_queue(index: i32, kind: &str) -> Message {
         let mut message = Message::new(RTM_NEWQDISC, ACK | CREATE | EXCLUSIVE);
         message.queue_header(index, 0, ROOT);

@@ -289,7 +289,7 @@ fn value_end(value: &str, (separator, has_blank): (char, bool), is_first: bool) 
     value.len()
 }
 
-/// Returns true for a character that can follow a whole value.
+/// Returns true for a character that can follow a complete value.
 fn ends_value(c: char) -> bool {
     c.is_whitespace() || ",.;:)]}'\"`".contains(c)
 }
