@@ -114,7 +114,7 @@ const SHORTEST: Duration = Duration::from_millis(1);
 /// of [`transfer`].
 ///
 /// # Errors
-/// No port is left.
+/// No port is left, or no thread can be started.
 pub fn begin_to_receive(limit: Duration) -> Result<u16> {
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).context("listen")?;
     let port = listener.local_addr().context("listen")?.port();
