@@ -27,8 +27,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Size of the smallest volume, in bytes. On a smaller volume, ext4 has no journal, and Cassandra
-/// has no space for a commit log.
+/// Size of the smallest volume, in bytes. On a smaller volume, Cassandra has no space for a commit
+/// log.
 pub const BYTES_MIN: u64 = 64 << 20;
 
 /// Time for which a volume may remain busy after its processes have ended.

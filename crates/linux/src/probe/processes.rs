@@ -29,7 +29,7 @@ pub(crate) struct Process {
     last: Last<(Stat, Option<Io>)>,
     page_kb: f64,
     ticks_per_s: f64,
-    /// The only NUMA node, on a machine without NUMA. All memory is on this node.
+    /// Name of the series of the only NUMA node. `None` on a machine with several nodes.
     single_numa_node: Option<String>,
 }
 
@@ -190,7 +190,7 @@ impl Stat {
     }
 }
 
-/// Bytes that devices transferred for the process, from `/proc/PID/io`.
+/// Bytes that the process caused devices to transfer, from `/proc/PID/io`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Io {
     pub read: u64,
