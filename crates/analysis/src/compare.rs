@@ -175,8 +175,8 @@ impl Bound {
         }
     }
 
-    /// Returns the direction in which a ratio is open, or `None` if the exact ratio is known. Each
-    /// argument is true if that variant has lower bounds. Returns an error if both variants have
+    /// Returns the direction in which a ratio is open, or `None` if the exact ratio is known. An
+    /// argument is true if its variant has lower bounds. Returns an error if both variants have
     /// lower bounds.
     fn for_sides(baseline: bool, contender: bool) -> Result<Option<Bound>, NotCompared> {
         match (baseline, contender) {
@@ -333,7 +333,7 @@ impl Comparison {
     }
 
     /// Returns the known end of the 95 % interval of a ratio that is a bound. Returns `None` with
-    /// one block per variant, and if the exact ratio is known.
+    /// one block per variant, before the first look, and if the exact ratio is known.
     pub fn ci95_end(&self) -> Option<f64> {
         let [low, high] = self.reach()?;
         match self.bound? {
@@ -400,8 +400,8 @@ impl Comparison {
 
     /// Returns the smallest difference that the comparison could have detected, as a share. Four of
     /// five studies like this one detect a difference of this size at `level`. Returns `None` with
-    /// one block per variant. Also returns `None` for a bound, which can only show a difference in
-    /// one direction.
+    /// one block per variant, and before the first look. Also returns `None` for a bound, which can
+    /// only show a difference in one direction.
     pub fn could_see(&self, level: f64) -> Option<f64> {
         let error = self.error.filter(|_| self.bound.is_none())?;
         let power = autocorrelation::t_quantile(POWER, error.freedom) * error.standard_error;

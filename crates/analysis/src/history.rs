@@ -48,7 +48,8 @@ impl Limits {
 /// machine.
 pub const RUNS_MIN: usize = 10;
 
-/// Number of runs on each side that confirm a change. A single run may be an outlier.
+/// Number of runs before a change, and of runs after the change, that confirm it. A single run may
+/// be an outlier.
 pub const CONFIRMED_BY: usize = 3;
 
 /// A change of a series from one level to another.

@@ -372,7 +372,7 @@ impl Recovery {
 ///
 /// # Errors
 /// Before the fault, there are fewer than [`BEFORE_MIN`] intervals without other faults, or
-/// throughput was 0 or varied too much. The error describes the reason.
+/// throughput was 0 in half of them, or varied too much. The error describes the reason.
 fn before(slices: &[Slice], fault: &FaultTimes, touched: &[[f64; 2]]) -> Result<Before, String> {
     let is_free = |slice: &Slice| {
         let hit = |[from_s, to_s]: &[f64; 2]| slice.from_s < *to_s && slice.to_s > *from_s;

@@ -141,7 +141,7 @@ impl Cover {
     }
 
     /// Returns the covered time from the start of the circle to a time. The time may be up to one
-    /// turn before the start, and the result is then negative.
+    /// revolution before the start, and the result is then negative.
     fn before(&self, time_s: f64) -> f64 {
         let since_s = time_s - self.whole[0];
         if since_s < 0.0 {

@@ -58,7 +58,7 @@ pub fn open(kind: FileKind, path: impl AsRef<Path>) -> io::Result<OpenFile> {
 /// the path to another file.
 ///
 /// # Errors
-/// As for [`open`].
+/// As for [`open`], or the path is a link.
 pub fn open_no_link(kind: FileKind, path: impl AsRef<Path>) -> io::Result<OpenFile> {
     open_with(kind, path.as_ref(), OFlags::NOFOLLOW)
 }
@@ -143,8 +143,8 @@ fn open_with(kind: FileKind, path: &Path, more: OFlags) -> io::Result<OpenFile> 
     })
 }
 
-/// Converts the errors that the system returns for a socket, and for a pipe without a reader, to
-/// [`NoFile`].
+/// Converts the error ENXIO to [`NoFile`]. The system returns ENXIO for a socket, for a pipe
+/// without a reader, and for a device that does not exist.
 fn refuse_socket(opened: io::Result<File>) -> io::Result<File> {
     match opened {
         Err(e) if e.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => {
@@ -174,8 +174,8 @@ fn file_type(found: &rustix::fs::Stat) -> &'static str {
     }
 }
 
-/// Error for a path that leads to an object other than a regular file. It contains the name of that
-/// object.
+/// Error for a path that leads to an object other than a regular file. It contains a description of
+/// that object.
 #[derive(Debug)]
 struct NoFile(&'static str);
 

@@ -82,7 +82,7 @@ impl fmt::Display for Hole {
 pub enum LineEnd {
     /// A line feed.
     Feed,
-    /// The end of the file. The line may be cut off.
+    /// The end of the file. The line may be incomplete.
     File,
     /// A hole. The rest of the line is unknown.
     Hole(Hole),

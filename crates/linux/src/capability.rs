@@ -27,7 +27,7 @@ fn status(capability: Capability, found: Result<String>) -> CapabilityStatus {
 }
 
 /// Returns the status of each [`Capability`] that hosts need, whether it is present or not. Only
-/// the first call runs the trials, because they create namespaces. The trials leave nothing behind.
+/// the first call runs the trials, because they create namespaces.
 pub fn capabilities() -> &'static [CapabilityStatus] {
     static KNOWN: OnceLock<Vec<CapabilityStatus>> = OnceLock::new();
     KNOWN.get_or_init(ask)

@@ -1,5 +1,4 @@
-//! The control groups of one host. They limit the CPUs that the host may use, its share of their
-//! time, its memory and its disk.
+//! The control groups of one host. They limit the host's CPUs, CPU time, memory and disk use.
 //!
 //! Both versions of control groups are supported, also side by side. Version 1 has a hierarchy per
 //! controller. Version 2 has one hierarchy for all controllers. Even without a controller, version
@@ -84,8 +83,8 @@ impl Group {
         }
     }
 
-    /// Creates the directories, and sets the CPUs of a `cpuset`, since a `cpuset` without CPUs
-    /// cannot contain processes.
+    /// Creates the directories. In version 1, also sets the CPUs and the NUMA nodes of a `cpuset`,
+    /// since a `cpuset` without them cannot contain processes.
     ///
     /// # Errors
     /// The kernel does not permit the creation, or a directory already exists.
@@ -126,7 +125,7 @@ impl Group {
     /// Sets the weight of the group relative to other groups. An absent value sets no limit.
     ///
     /// # Errors
-    /// The machine lacks a requested controller, or refuses the value.
+    /// The machine lacks a requested controller, or the kernel refuses a value.
     pub fn limit(&self, spec: &HostSpec, device: Option<&str>) -> Result<()> {
         self.weigh(spec)?;
         self.limit_disk(&spec.disk, device)?;
@@ -403,8 +402,8 @@ fn is_group(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Kills the processes of a group. The caller repeats this until the directory no longer exists, so
-/// the caller detects a process that cannot be killed.
+/// Kills the processes of a group. Callers repeat this until the group has no process, so they
+/// detect a process that cannot be killed.
 fn kill(dir: &Path) {
     if write(&dir.join("cgroup.kill"), "1").is_ok() {
         return;

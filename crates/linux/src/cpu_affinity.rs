@@ -2,8 +2,8 @@
 //! effective confinement.
 //!
 //! On a simulated host, the confinement is a group below the host's group (`cpuset` of either
-//! version). No thread can leave this group. On a host without groups, the process sets its
-//! affinity and its memory policy when it starts, and all its threads inherit them.
+//! version). No thread can leave this group. The process sets the parts of the confinement that a
+//! group does not set, before its first instruction. All its threads inherit these settings.
 
 mod effective_affinity;
 

@@ -90,7 +90,8 @@ impl<L: Lose> Filter<L> {
         Ok(dropped.into_values().collect())
     }
 
-    /// Returns the names of all tables, including those that other programs have created.
+    /// Returns the names of all tables of the family of `L`, including those that other programs
+    /// have created.
     ///
     /// # Errors
     /// The kernel refuses to list the tables.

@@ -56,9 +56,9 @@ const AF_INET: u8 = 2;
 const IFF_UP: u32 = 1;
 /// Parent of the outermost queue of a device.
 pub(super) const ROOT: u32 = 0xFFFF_FFFF;
-/// Handle of the outermost queue that this program creates. With netem, it is also the handle of
-/// the only class.
+/// Handle of the outermost queue that this program creates.
 const OUTER: u32 = 0x0001_0000;
+/// Handle of the only class of netem.
 pub(super) const OUTER_CLASS: u32 = 0x0001_0001;
 
 /// `TC_LINKLAYER_ETHERNET`. With it, the kernel does not need a table of transmission times.
@@ -181,7 +181,7 @@ impl Message {
         message
     }
 
-    /// Creates a queue without options, to check that the kernel knows this kind of queue.
+    /// Creates a queue without options, to check that the kernel supports this kind of queue.
     pub fn bare_queue(index: i32, kind: &str) -> Message {
         let mut message = Message::new(RTM_NEWQDISC, ACK | CREATE | EXCLUSIVE);
         message.queue_header(index, 0, ROOT);
@@ -206,8 +206,8 @@ impl Message {
         message.text(TCA_KIND, "tbf");
         message.nest(TCA_OPTIONS, |options| {
             // The struct tc_tbf_qopt has the rate, the peak rate (none), limit, buffer, and mtu in
-            // ticks. The buffer is also set in bytes below. The mtu is 0, because it applies only
-            // to a peak rate.
+            // ticks. The buffer is set in bytes below. The mtu is 0, because it applies only to a
+            // peak rate.
             let mut parameters = rate_specification(rate).to_vec();
             parameters.extend([0; 12]);
             parameters.extend(saturated(queue).to_ne_bytes());
@@ -304,7 +304,7 @@ fn rate_specification(bytes_per_s: u64) -> [u8; 12] {
     bytes
 }
 
-/// One message of an answer. It consists of a kind and the bytes after the header.
+/// One message of an answer. The body is the part after the header.
 pub(super) struct Answer<'a> {
     pub kind: u16,
     pub sequence: u32,
@@ -374,7 +374,7 @@ impl Answer<'_> {
     }
 }
 
-/// Limit that a queue applies, in the units of the kernel.
+/// Limit that a queue applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Queue {
     BitsPerS(u64),

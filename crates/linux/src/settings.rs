@@ -3,8 +3,9 @@
 //!
 //! The module reports only facts. It contains no recommended values, and treats all processes
 //! alike. Invariants: it changes nothing and does not run programs. It reports only requested
-//! arguments of a process, and only numbers, because any other value may be a secret. It returns a
-//! result for any content of the files. All files are below a root, which is `/` except in tests.
+//! arguments of a process, with only numbers as values, because any other value may be a secret. It
+//! returns a result for any content of the files. All files are below a root, which is `/` except
+//! in tests.
 
 mod devices;
 mod interrupts;

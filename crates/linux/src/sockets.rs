@@ -25,7 +25,7 @@ impl Sockets {
     /// time is not an error.
     ///
     /// # Errors
-    /// The kernel cannot reset them.
+    /// The kernel cannot list or reset connections.
     pub fn reset(&mut self, ports: &[u16]) -> Result<()> {
         for socket in self.all()? {
             if ports.contains(&socket.port()) {

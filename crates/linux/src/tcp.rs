@@ -1,5 +1,5 @@
-//! Measures whether this process can reach an address, and the throughput to the address. Also
-//! reads the kernel's counters of resets.
+//! Checks whether this process can reach an address, and measures the throughput to the address.
+//! Also reads the kernel's counters of resets.
 
 use anyhow::{Context, Result};
 use measure::clock::{self, Deadline};
@@ -69,9 +69,9 @@ impl Reach {
         matches!(self, Reach::Reached(_) | Reach::Refused)
     }
 
-    /// Tries to connect `tries` times, and returns the number of successful attempts. TCP retries
-    /// by itself after a second. With a `limit` below one second, each attempt is one packet in
-    /// each direction.
+    /// Tries to connect `tries` times, and returns the number of attempts that the other end
+    /// answered. TCP retries by itself after a second. With a `limit` below one second, each
+    /// attempt is one packet in each direction.
     ///
     /// # Errors
     /// The errors of [`Reach::connect`], or `tries` is too large.
@@ -114,7 +114,7 @@ const SHORTEST: Duration = Duration::from_millis(1);
 /// of [`transfer`].
 ///
 /// # Errors
-/// No port is left.
+/// No port is left, or no thread can be started.
 pub fn begin_to_receive(limit: Duration) -> Result<u16> {
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).context("listen")?;
     let port = listener.local_addr().context("listen")?.port();

@@ -1,13 +1,13 @@
 //! The data volume of a host. It is a sparse image on a loop device, with a file system.
 //!
 //! Invariants: once the volume is mounted, its image has no name. The loop device releases the
-//! image when its last user closes it. The mount is only visible in the mount namespace of its
-//! host. So the mount disappears when that namespace has no more processes, however this program
-//! ends. The image is sparse, so cassay checks the free space for it first.
+//! image when the last user closes the device. The mount is only visible in the mount namespace of
+//! its host. So the mount disappears when that namespace has no more processes, however this
+//! program ends. The image is sparse, so cassay first checks that the disk has space for it.
 //!
-//! An agent that has a volume keeps it open, whether it is mounted or not, and another agent may
-//! then mount it. Only one agent mounts it at a time. This agent holds the lock of the device until
-//! it has unmounted the volume.
+//! An agent that has a volume keeps its device open, whether the volume is mounted or not. Another
+//! agent may then mount the volume. Only one agent mounts it at a time. This agent holds the lock
+//! of the device until it has unmounted the volume.
 
 pub mod ext4_ioctls;
 pub mod loop_device;
@@ -27,8 +27,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Size of the smallest volume, in bytes. On a smaller volume, ext4 has no journal, and Cassandra
-/// has no space for a commit log.
+/// Size of the smallest volume, in bytes. On a smaller volume, Cassandra has no space for a commit
+/// log.
 pub const BYTES_MIN: u64 = 64 << 20;
 
 /// Time for which a volume may remain busy after its processes have ended.
@@ -75,7 +75,7 @@ pub fn use_of(stat: &StatVfs) -> VolumeUse {
 }
 
 /// A volume, mounted or not. Dropping this value does not unmount the volume. The mount ends with
-/// [`end`] or with this process.
+/// [`Volume::unmount`], with [`end`], or with the mount namespace of its host.
 #[derive(Debug)]
 pub struct Volume {
     folder: PathBuf,
@@ -174,7 +174,7 @@ impl Volume {
     }
 
     /// Returns true if writes bypass the machine's page cache. This is the case unless the file
-    /// system below the image does not support it.
+    /// system below the image does not support direct I/O.
     pub fn is_direct(&self) -> bool {
         self.device.is_direct()
     }
@@ -318,7 +318,7 @@ impl Volume {
     /// the device, readers of mapped files fail too.
     ///
     /// # Errors
-    /// The errors of [`Volume::shut_down`].
+    /// The errors of [`Volume::shut_down`], or the kernel refuses the new size of the device.
     pub fn take_away(&self) -> Result<()> {
         self.shut_down()?;
         self.device.limit_size(Some(SECTOR_BYTES))
@@ -327,7 +327,7 @@ impl Volume {
     /// Makes reads and writes after the first `bytes` of the device fail from now on.
     ///
     /// # Errors
-    /// The kernel refuses the new size of the device.
+    /// The volume is not mounted, or the kernel refuses the new size of the device.
     pub fn fail_behind(&self, bytes: u64) -> Result<()> {
         self.keep_blocks(&self.root()?)?;
         self.device.limit_size(Some(bytes))
@@ -470,7 +470,7 @@ pub fn end(folder: &Path) -> Result<()> {
         };
         match unmount(folder, flags) {
             Err(Errno::BUSY) if !deadline.passed() => clock::sleep(POLL),
-            // No volume of cassay is mounted at the folder, or the folder does not exist.
+            // With these errors, no volume of cassay is mounted at the folder.
             Ok(()) | Err(Errno::INVAL | Errno::NOENT | Errno::PERM) => break,
             Err(error) => {
                 return Err(error).with_context(|| format!("unmount {}", folder.display()));

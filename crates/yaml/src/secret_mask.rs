@@ -289,7 +289,7 @@ fn value_end(value: &str, (separator, has_blank): (char, bool), is_first: bool) 
     value.len()
 }
 
-/// Returns true for a character that can follow a whole value.
+/// Returns true for a character that can follow a complete value.
 fn ends_value(c: char) -> bool {
     c.is_whitespace() || ",.;:)]}'\"`".contains(c)
 }
@@ -304,7 +304,7 @@ fn is_name_part(c: char) -> bool {
 }
 
 /// Returns true if the value of a name that marks secrets is not a secret. Such a value is empty, a
-/// mask, the source of a secret, or a position on Cassandra's ring.
+/// mask or placeholder, the source of a secret, or a position on Cassandra's ring.
 fn is_no_secret(name: &str, value: &str) -> bool {
     let inner = value.strip_prefix('{').and_then(|inner| inner.strip_suffix('}'));
     let is_ring_token = || names_login_token(name) && value.parse::<i64>().is_ok();

@@ -418,8 +418,8 @@ impl<'a, 'd> Builder<'a, 'd> {
         Some(())
     }
 
-    /// Adds a complete node, which is the root, an item of a list, or the key or the value of an
-    /// entry. Returns `None` if parsing cannot continue.
+    /// Adds a complete node to the innermost open collection, or makes it the root. Returns `None`
+    /// if parsing cannot continue.
     fn finish(&mut self, node: Node) -> Option<()> {
         let Some(open) = self.open.last_mut() else {
             self.root = Some(node);

@@ -20,7 +20,8 @@ pub enum Before<'a> {
     /// the higher load.
     LowerLoad(&'a Observation),
     /// Observation of the other variant of a comparison, or of the time before a change. If a
-    /// resource was equally full in this observation, the resource does not explain the difference.
+    /// resource was already full in this observation and has hardly risen since, the resource does
+    /// not explain the difference.
     OtherSide(&'a Observation),
 }
 

@@ -249,8 +249,8 @@ impl<'a> Table<'a> {
             .collect()
     }
 
-    /// Returns the used share of a host's CPUs, and true if tasks waited for a CPU. If the CPU
-    /// pressure was not read, the function assumes that tasks waited.
+    /// Returns the used share of the CPUs that a node may use, and true if tasks waited for a CPU.
+    /// If the CPU pressure was not read, the function assumes that tasks waited.
     fn cpu(&self, node: &NodeFacts) -> Option<(f64, bool)> {
         let view = &self.view;
         // A CPU that waits for I/O could run other tasks, so the waiting time is added to the idle

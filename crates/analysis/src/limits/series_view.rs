@@ -84,8 +84,8 @@ impl<'a> View<'a> {
         self.0.iter().filter(|one| one.name == name).collect()
     }
 
-    /// Returns the series at a place whose names begin with the first string of `ends` and end with
-    /// the second string.
+    /// Returns the series of a place. The name of each series begins with the first string of
+    /// `ends` and ends with the second string.
     pub fn like(&self, ends: [&str; 2], place: &str) -> Vec<&'a WindowSeries<'a>> {
         let fits = |one: &&WindowSeries<'_>| {
             one.place == place && one.name.starts_with(ends[0]) && one.name.ends_with(ends[1])

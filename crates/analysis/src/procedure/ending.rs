@@ -133,12 +133,13 @@ pub struct Range {
     pub most: Point,
     /// Highest load up to which every trial was within the bound, if any.
     pub always: Option<Point>,
-    /// Lowest load above all loads within the bound that was too high, if any.
+    /// Lowest load that is known to be too high and is above all loads within the bound, if any.
     pub never: Option<Point>,
 }
 
 impl Ending {
-    /// Returns the range from all trials together. Returns `None` if the search found a load.
+    /// Returns the range from all trials together. Returns `None` if the search ended without a
+    /// range.
     pub fn range(&self) -> Option<Range> {
         match self {
             Ending::NotHeld { range, .. }

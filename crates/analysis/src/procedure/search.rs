@@ -353,7 +353,8 @@ impl Path {
         self.trials.iter().filter(|(_, kept)| *kept).map(|(value, _)| *value).max()
     }
 
-    /// Returns the lowest load that was too high and is above all loads within the bound, if any.
+    /// Returns the lowest load that is known to be too high and is above all loads within the
+    /// bound, if any.
     fn above(&self) -> Option<u64> {
         let kept = self.kept().unwrap_or(0);
         let failed = self.trials.iter().filter(|(_, kept)| !kept).map(|(value, _)| *value);

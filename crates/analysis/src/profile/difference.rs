@@ -305,7 +305,7 @@ fn calls(pairs: &[[SideCosts<'_>; 2]], large: &BTreeSet<u32>) -> BTreeMap<(u32, 
         for (side, costs) in pair.iter().enumerate() {
             let nodes = costs.of.tree.nodes();
             walk(&costs.of.tree, costs.costs.len(), |node, cost, is_open| {
-                // A recursive callee counts once, as in its own cost.
+                // A recursive callee counts once, as in its cost with callees.
                 let Some(parent) = node.parent else { return };
                 let call = (nodes[parent as usize].name, node.name);
                 let is_first = !is_open[node.name as usize];

@@ -1,4 +1,4 @@
-//! Analyses how the other nodes reacted to a fault: when they considered a node dead, and which
+//! Analyses how the other nodes reacted to a fault: when they considered a node dead, and how many
 //! hints they kept for that node. Also analyses the amount of streamed data, and the need for a
 //! repair.
 
@@ -54,8 +54,8 @@ pub struct Hints {
     /// Number of failed or timed-out attempts to deliver a hint. Nodes repeat such attempts.
     pub undelivered: f64,
     /// Time from the healing until the last hint was delivered, in seconds. If the fault was not
-    /// healed, the time is counted from the injection. `None` if hints remained, or if the readings
-    /// end too early.
+    /// healed, the time is counted from the injection. `None` if no hints were stored, if hints
+    /// remained, or if the readings end too early.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drained_s: Option<f64>,
 }

@@ -41,8 +41,8 @@ pub enum Worse {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReturnTime {
-    /// Time until the first interval outside of the level, in seconds. `None` if no interval was
-    /// outside.
+    /// Time until the series left its level, in seconds. `None` if the series did not leave its
+    /// level.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_s: Option<f64>,
     /// Time until the series became normal and stayed normal for [`HOLD_S`], in seconds. `None` if
@@ -63,7 +63,7 @@ const MEDIAN_ERROR: f64 = 1.2533;
 const DEVIATION_ERROR: f64 = 1.1665;
 
 impl BaselineLevel {
-    /// Returns the level of the values before a fault. Returns `None` if half of the values are 0.
+    /// Returns the level of the values before a fault. Returns `None` if the median is 0.
     pub(super) fn from_values(values: &[f64], worse: Worse) -> Option<BaselineLevel> {
         let (middle, spread) = autocorrelation::median_and_deviation(values);
         if middle <= 0.0 {
@@ -211,8 +211,8 @@ impl IntervalSeries {
 
     /// Returns the times at which the series left its level and returned to it, counted from
     /// `from_s`. A departure must begin before `leaves_by_s`, and the observation ends at
-    /// `until_s`. A single interval outside of the level is not a departure if as many intervals
-    /// were outside before the fault.
+    /// `until_s`. An interval outside of the level is not a departure if the period that begins
+    /// with it is normal.
     pub fn back(&self, from_s: f64, leaves_by_s: f64, until_s: f64) -> ReturnTime {
         let points = self.between(from_s, until_s);
         let since = |at_s: f64| kept((at_s - from_s).max(0.0));

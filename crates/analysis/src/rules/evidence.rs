@@ -165,7 +165,7 @@ impl OfferedLoad {
     /// Returns the operations that are due at a rate in a window of `span_s` seconds. A run that
     /// ends by a number of operations offers at most `count` operations, and its window lasts until
     /// the last answer. The first operation is due at once, so the number of due operations is
-    /// rounded up.
+    /// rounded up, unless it is random.
     pub fn at_rate(rate: u64, span_s: f64, count: Option<u64>, is_random: bool) -> OfferedLoad {
         let due = rate as f64 * span_s;
         let due = if is_random {
@@ -200,7 +200,7 @@ pub struct MachineUse {
     pub unseen: Option<String>,
 }
 
-/// Use of CPU time, as shares of the time of all CPUs.
+/// Use of CPU time, as shares of the time of the CPUs that the client may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CpuUse {
     /// Share of the CPU time that neither the nodes nor the client used.
@@ -225,8 +225,8 @@ pub struct Pressure {
 }
 
 /// Sums over the intervals of a run. Some sums cover the population, which is every operation that
-/// was due in the measured window. The other sums cover the operations that ended within the
-/// window.
+/// was due in the measured window. The other sums cover the window, and some of them also the
+/// drain.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
     /// Length of the window without the drain, in seconds.

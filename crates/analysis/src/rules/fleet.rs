@@ -2,7 +2,7 @@
 //! rule.
 //!
 //! Each client is judged as if it were the only client. The rules also check for problems that only
-//! several clients can have: a late start, or unequal work.
+//! several clients can have, such as a late start or unequal work.
 
 use super::client_evidence::{ClientSeen, ClockStep};
 use super::describe::fleet as describe;

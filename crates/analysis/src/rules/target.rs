@@ -1,4 +1,4 @@
-//! Rules about the target, its data and the record: V7, V9 to V11, V13 to V17.
+//! Rules about the target, its data and the record: V7, V9 to V11, V13, V15 to V17 and V21.
 
 use super::describe::target as describe;
 use super::evidence::{Environment, Evidence, NodeStatePeriod, Settle};
@@ -186,8 +186,8 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> RuleResult {
     (outcome, Statement::join(parts, "; "))
 }
 
-/// Returns the nodes that did not run although their processes existed. In a trial with faults, the
-/// list is empty, because faults may stop nodes on purpose.
+/// Returns a result for each period in which a node did not run although its process existed. In a
+/// trial with faults, the list is empty, because faults may stop nodes on purpose.
 fn stood_still(evidence: &Evidence, environment: &Environment) -> Vec<RuleResult> {
     if !evidence.faults.is_empty() {
         return Vec::new();

@@ -90,9 +90,10 @@ impl Fit {
 /// Reason why a curve cannot be fitted to the points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoFit {
-    /// The usable points have too few different numbers of units.
+    /// The curve needs more points.
     FewPoints {
-        /// Number of usable points with different numbers of units.
+        /// Number of usable points. For a curve over all units, only points with different numbers
+        /// of units count.
         points: usize,
         /// Number of points that the curve needs.
         needed: usize,

@@ -25,7 +25,7 @@ impl Group {
     /// Limits the group's use of the block device `device`.
     ///
     /// # Errors
-    /// The errors of [`Group::limit`].
+    /// The host has no volume, the machine lacks the controller, or the kernel refuses a value.
     pub fn limit_disk(&self, spec: &DiskSpec, device: Option<&str>) -> Result<()> {
         let Some(number) = device else {
             anyhow::ensure!(

@@ -187,8 +187,8 @@ pub fn places(hierarchies: &[Hierarchy], name: &str) -> Vec<CgroupDir> {
 }
 
 /// Returns the groups of a process in the mounted hierarchies, from the `cgroup` file of the
-/// process. Each result has the path of the group, the root of its hierarchy, and true for version
-/// 2.
+/// process. Each result has the path of the group, the mount point of its hierarchy, and true for
+/// version 2.
 pub fn places_of(mountinfo: &str, own: &str) -> Vec<(PathBuf, PathBuf, bool)> {
     let place = |one: Hierarchy| (one.parent, one.top, one.unified);
     parse(mountinfo, own).into_iter().map(place).collect()

@@ -1,10 +1,10 @@
 //! Groups within a host's own group. Each process that is confined to some of the host's CPUs or
 //! memory has such a group.
 //!
-//! A group is created when its process starts, and is removed together with the host's group. So
-//! cassay does not keep a list of these groups. In version 2, a group that enables controllers for
-//! other groups cannot contain processes. So in that version, the unconfined processes of a host
-//! are also in a separate group.
+//! A group is created when its process starts. It is removed together with the host's group, or
+//! when the host gets other CPUs after the process has ended. In version 2, a group that enables
+//! controllers for other groups cannot contain processes. So in that version, the unconfined
+//! processes of a host are also in a separate group.
 
 use super::files::{CPUS, MEMS, effective, inherited, read, write};
 use super::{CgroupDir, Group, switch_on};
@@ -140,7 +140,8 @@ impl Group {
         nodes.map_or(Ok(()), |nodes| place.check_given(&dir, MEMS, nodes))
     }
 
-    /// Copies the host's values of a controller to each group within the host's group.
+    /// In version 2, copies the host's values of a controller to each group within the host's
+    /// group.
     pub(super) fn mirror(&self, controller: &str) -> Result<()> {
         let Some(place) = self.place(controller).filter(|place| place.has_leaves()) else {
             return Ok(());
@@ -158,7 +159,7 @@ impl Group {
     /// the host's CPUs.
     ///
     /// # Errors
-    /// A process is confined to other CPUs, or the kernel refuses the CPUs.
+    /// A process is confined to a CPU that the host would lose, or the kernel refuses the CPUs.
     pub(super) fn move_cpus(&self, place: &CgroupDir, cpus: &str) -> Result<()> {
         let asked = list(cpus)?;
         let mut confined = self.lock();

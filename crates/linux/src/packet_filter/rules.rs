@@ -38,7 +38,8 @@ pub struct Rules<'a> {
 }
 
 impl<'a> Rules<'a> {
-    /// Creates a table without rules. The table processes the packets at these hooks.
+    /// Creates a table that processes packets at these hooks. With [`Hook::Out`], the table already
+    /// contains the rule that drops redirected packets.
     pub fn new(table: Table<'a>, hooks: &[Hook]) -> Rules<'a> {
         let mut messages = vec![Message::table(table)];
         messages.extend(hooks.iter().map(|hook| Message::chain(table, *hook)));

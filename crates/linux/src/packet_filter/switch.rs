@@ -34,7 +34,8 @@ pub struct Loss {
     pub from: Vec<Link>,
     /// Links to which the packets go.
     pub to: Vec<Link>,
-    /// TCP ports whose connections are affected, at either end. An empty list means all packets.
+    /// TCP ports whose connections are affected, at either end. An empty list means all packets
+    /// except ARP.
     pub tcp_ports: Vec<u16>,
     /// Probability with which each packet is dropped. With 1, all packets are dropped.
     pub share: f64,

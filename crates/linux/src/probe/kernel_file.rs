@@ -86,7 +86,7 @@ impl<T> Last<T> {
     }
 
     /// Stores `value`, and returns the previous value with the seconds since then. Returns `None`
-    /// for the first value.
+    /// for the first value, and if no time has passed.
     pub fn replace(&mut self, at_ns: u64, value: T) -> Option<(T, f64)> {
         let before = self.0.replace(At { at_ns, value })?;
         let seconds = at_ns.saturating_sub(before.at_ns) as f64 / 1e9;

@@ -45,7 +45,7 @@ pub struct OwnProcesses<'a> {
 /// trial.
 ///
 /// # Errors
-/// The machine does not report its usage. The message names the file that could not be read.
+/// The period is too short, or a file cannot be read. The message then names the file.
 pub fn others(ours: &OwnProcesses<'_>, period: Duration) -> Result<Probes> {
     let mut sampler = Sampler::new("probe-others");
     let look = hosts::ForeignLoad::open(ours)?;
@@ -85,7 +85,8 @@ const NUMA_PERIOD: Duration = Duration::from_secs(60);
 /// Returns the tasks that sample one source.
 ///
 /// # Errors
-/// A file that every kernel has cannot be read, or the process does not exist.
+/// A file that every kernel has cannot be read, the process does not exist, or this process may not
+/// read its NUMA placement.
 pub fn tasks(watched: &ProbeSource) -> Result<Vec<Task>> {
     let ProbeSource { place, period, .. } = watched;
     let hosts = |look| Task::new("hosts", place, *period, look);

@@ -1,10 +1,10 @@
 //! Processes in the terms of `pidstat`: CPU, memory, input and output, threads, and the NUMA nodes
 //! of their memory.
 //!
-//! The probe differs from pidstat in one respect. It does not take context switches and the wait
-//! for a CPU only from the first thread of a process, as pidstat does. In a JVM, the first thread
-//! only starts the others. In this probe, these values are sums over all threads. The probe reads
-//! them at most every five seconds, because reading each thread is its main cost.
+//! pidstat takes context switches and the wait for a CPU only from the first thread of a process.
+//! In a JVM, the first thread only starts the others. So in this probe, these values are sums over
+//! all threads. The probe reads them at most every five seconds, because reading each thread is its
+//! main cost.
 //!
 //! The probe reads the files directly. A library for `/proc` would parse the whole file, and would
 //! open it for each reading, which is most of the cost.
@@ -29,7 +29,7 @@ pub(crate) struct Process {
     last: Last<(Stat, Option<Io>)>,
     page_kb: f64,
     ticks_per_s: f64,
-    /// The only NUMA node, on a machine without NUMA. All memory is on this node.
+    /// Name of the series of the only NUMA node. `None` on a machine with several nodes.
     single_numa_node: Option<String>,
 }
 
@@ -190,7 +190,7 @@ impl Stat {
     }
 }
 
-/// Bytes that devices transferred for the process, from `/proc/PID/io`.
+/// Bytes that the process caused devices to transfer, from `/proc/PID/io`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Io {
     pub read: u64,

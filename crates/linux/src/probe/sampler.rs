@@ -55,8 +55,8 @@ impl Task {
         }
     }
 
-    /// Sets the next due time to the first multiple of the period that is not before `now_ns`. The
-    /// skipped due times count as missed.
+    /// Sets the next due time to the first one after `now_ns`. The skipped due times count as
+    /// missed.
     fn advance(&mut self, now_ns: u64) {
         let period_ns = self.cost.period.as_nanos() as u64;
         let over = now_ns.saturating_sub(self.due_ns) / period_ns;
@@ -133,7 +133,7 @@ impl Probes {
     /// Starts a thread for each sampler that has a task. The first samples are due at once.
     ///
     /// # Errors
-    /// A period is so short that the probe could not keep it.
+    /// A period is shorter than the minimum, or a thread cannot be started.
     pub fn start(samplers: Vec<Sampler>) -> Result<Probes> {
         for cost in samplers.iter().flat_map(|sampler| &sampler.tasks) {
             let ProbeCost { probe, period, .. } = &cost.cost;

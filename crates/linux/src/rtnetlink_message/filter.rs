@@ -24,7 +24,7 @@ const GET_RULE: u16 = 7;
 const NEW_SET: u16 = 9;
 const NEW_SET_ELEMENTS: u16 = 12;
 
-/// Size in bytes of `struct nfgenmsg`, which has the family, version and subsystem.
+/// Size in bytes of `struct nfgenmsg`, which has the family, version and resource id.
 const FAMILY_HEADER_BYTES: usize = 4;
 /// `NF_ACCEPT`, the verdict for packets that no rule drops.
 const ACCEPT: u32 = 1;

@@ -25,7 +25,8 @@ pub struct Interrupt {
     pub queue: Queue,
     /// Number of interrupts on each CPU, without zeros.
     pub counts: Vec<(usize, u64)>,
-    /// The CPUs that may handle the interrupt, such as `0-3,8`.
+    /// The effective affinity of the interrupt, such as `0-3,8`. If the kernel does not report it,
+    /// this is the permitted affinity.
     pub cpus: FactResult<String>,
 }
 

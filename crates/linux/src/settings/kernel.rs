@@ -47,7 +47,8 @@ const OTHER_FILES: &[(&str, &str)] = &[
 pub struct ClockState {
     /// True if the kernel reports the clock as synchronized.
     pub is_kept: bool,
-    /// Estimated error of the clock in µs, as reported by the program that synchronizes it.
+    /// Upper bound on the error of the clock in µs, as reported by the program that synchronizes
+    /// it.
     pub error_us: u64,
 }
 

@@ -30,12 +30,12 @@ const NUMBER_CHARS_MAX: usize = 24;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProcessSettings {
     /// Name from the query. The name is empty for the process that reads the settings. For a
-    /// process that was found by its argument, it is the process id.
+    /// process that was found by its argument, it is `pid` and the process id.
     pub name: String,
     /// Process id.
     pub pid: u32,
-    /// Current limits of the process: `nofile`, `nproc`, `memlock` and `as`. Limits of memory are
-    /// in bytes.
+    /// Soft limits of the process: `nofile`, `nproc`, `memlock` and `as`. Limits of memory are in
+    /// bytes.
     pub limits: FactResult<BTreeMap<String, Limit>>,
     /// The CPUs that the process may use, such as `0-3,8`.
     pub cpus: FactResult<String>,

@@ -51,8 +51,8 @@ struct LoadSample {
     moved: Option<Traffic>,
 }
 
-/// Data that the nodes and the client have requested since their start, in kB, and the counters of
-/// the devices.
+/// Data that the nodes have requested since the first sample, and the client since its start, in
+/// kB. Also the counters of the devices.
 #[derive(Clone, Debug, Default)]
 struct Traffic {
     ours_kb: [f64; 2],
@@ -63,7 +63,7 @@ impl ForeignLoad {
     /// Opens the probe of all load that does not come from `ours`.
     ///
     /// # Errors
-    /// The machine's CPU time, or a node's, cannot be read.
+    /// The CPU time of the machine, of a node or of an agent cannot be read.
     pub fn open(ours: &OwnProcesses<'_>) -> Result<ForeignLoad> {
         let process = |place: &str, pid: &u32| {
             let process = Process::open(place, &format!("/proc/{pid}"));
