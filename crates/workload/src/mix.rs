@@ -62,6 +62,7 @@ impl Mix {
         }
     }
 
+    /// Returns the number of operations per window.
     #[cfg(test)]
     pub fn window(&self) -> u64 {
         self.window
