@@ -187,7 +187,7 @@ mod tests {
                 error: `target.attach.password` does not name the source of the secret
                  |
                  = note: s.yaml:5:49 contains a secret, so cassay does not show the line
-                help: write `target.attach.password: {secret: NAME}`, pass --secret NAME=file:PATH
+                help: set `target.attach.password: {secret: NAME}` and pass --secret NAME=file:PATH
             "#]],
         );
     }

@@ -114,7 +114,7 @@ fn pods_that_are_taken_away_come_back_and_are_followed() {
     refused.says(&["--allow pods"]);
     let agents = "--set=target.attach.kubernetes.agents={container: cassandra}";
     let refused = lab.cassay(&["plan", "study.yaml", "--trust", faults, agents]).ended_with(2);
-    refused.says(&["with the agent in it"]);
+    refused.says(&["and thus also cassay's agent in this pod"]);
     let pause = "--set=faults=[{at: 1s, kind: node-pause, where: {node: 1}, for: 1s}]";
     let refused = lab.cassay(&["plan", "study.yaml", "--trust", pause, agents]);
     refused.says(&["node-pause is not available", "first of its container"]);

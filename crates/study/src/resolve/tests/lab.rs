@@ -151,12 +151,12 @@ fn mistakes_about_hosts_are_said() {
         (
             "local: {hosts: 2, nodes_per_host: 2, racks: [a, b, c]}",
             "",
-            "3 racks for 2 hosts: at least one rack would be empty",
+            "the target has 3 racks but only 2 hosts, so at least one rack would be empty",
         ),
         (
             "local: {nodes: 1, racks: [a, b]}",
             "",
-            "2 racks for 1 node: at least one rack would be empty",
+            "the target has 2 racks but only 1 node, so at least one rack would be empty",
         ),
     ]);
 }
