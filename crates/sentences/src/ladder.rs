@@ -61,9 +61,9 @@ pub fn recorded_speed(speed: f64) -> String {
     let speed = if speed == 1.0 {
         "its recorded speed".to_owned()
     } else {
-        format!("{speed} times its recorded speed")
+        format!("{speed} times the recorded speed")
     };
-    format!("This rate is the average rate of the recorded traffic at {speed}.")
+    format!("This rate is the average rate of the replay at {speed}.")
 }
 
 /// Names the variants that have no usable result, in one sentence.

@@ -239,8 +239,8 @@ fn places_that_are_alike_stand_once_with_their_ranges() {
         "140 to 143",
         "0: 1.3 GiB to 1.49 GiB",
         "Only moving the nodes could have avoided that",
-        "The machine has one NUMA node",
-        "The machine has one L3",
+        "The machine has only one NUMA node",
+        "The machine has only one L3",
     ] {
         assert!(unwrapped.contains(part), "{part:?} is not in\n{section}");
     }

@@ -325,7 +325,7 @@ mod tests {
         for said in [
             "write: each of 2 clients processes its own part",
             "read: all clients choose among all rows",
-            "write-2: all clients share one sequence, because 2 threads are fewer than the 3",
+            "write-2: all clients share one sequence, because 2 threads are too few for the 3",
         ] {
             assert!(notes.iter().any(|note| note.contains(said)), "{notes:?}");
         }

@@ -145,7 +145,7 @@ verify: {reads: all}
             s.yaml:9:30: `procedure.sweep.threads` requires one of `step`, `factor`
             s.yaml:9:30: `procedure.sweep.threads` has no end
               hint: add `to`, or `until: timeout` to the sweep
-            s.yaml:9:51: `procedure.arrival: poisson` needs a rate: a closed loop has no arrival times
+            s.yaml:9:51: `procedure.arrival: poisson` needs a rate: a closed loop has no arrivals
               hint: sweep over `rate` instead
             s.yaml:10:17: `verify.reads` needs data, but the null target stores nothing
               hint: remove this key, or use another target

@@ -192,8 +192,7 @@ fn arrival(subject: &Subject<'_>, out: &mut Diagnostics) {
     ];
     let path = "procedure.arrival";
     if subject.text(path) == Some("poisson") && !rate.iter().any(|path| subject.wrote(path)) {
-        let message = "`procedure.arrival: poisson` needs a rate: a closed loop has no arrival \
-                       times";
+        let message = "`procedure.arrival: poisson` needs a rate: a closed loop has no arrivals";
         subject.say(
             path,
             message.to_owned(),

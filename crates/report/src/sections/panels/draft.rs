@@ -470,7 +470,7 @@ fn why_missing(
             Some(problem) => format!("not recorded; probe {probe}: {problem}"),
             None => format!(
                 "no value: the probe {probe} ran, but read no value. Either no event of this kind \
-                 occurred, or this version lacks the figure."
+                 occurred, or this version of Cassandra does not provide the value."
             ),
         };
     }

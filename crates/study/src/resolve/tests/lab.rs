@@ -367,7 +367,7 @@ fn a_load_that_overfills_the_volumes_is_foreseen() {
     for part in [
         "20M rows",
         "on each host",
-        "the volume of a host is 1GiB",
+        "The volume of a host has 1GiB",
         "`target.local.host.volume`",
     ] {
         assert!(said[0].contains(part), "{part}: {said:?}");
