@@ -59,7 +59,7 @@ pub fn best(
 /// States how the rate of recorded traffic relates to the rate at the time of the recording.
 pub fn recorded_speed(speed: f64) -> String {
     let speed = if speed == 1.0 {
-        "its recorded speed".to_owned()
+        "the recorded speed".to_owned()
     } else {
         format!("{speed} times the recorded speed")
     };
@@ -173,8 +173,8 @@ mod tests {
     #[test]
     fn recorded_traffic_names_its_speed() {
         for (speed, words) in [
-            (1.0, "at its recorded speed."),
-            (0.25, "at 0.25 times its recorded speed."),
+            (1.0, "at the recorded speed."),
+            (0.25, "at 0.25 times the recorded speed."),
         ] {
             assert!(recorded_speed(speed).ends_with(words), "{speed}");
         }

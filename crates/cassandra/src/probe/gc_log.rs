@@ -135,8 +135,9 @@ impl GcLog {
         let has_time = |(written, _): &(LineTime, Event)| *written != LineTime::Missing;
         ensure!(
             parsed.iter().all(has_time),
-            "{} contains pauses without a time, which cassay omits\nhint: add a time to the lines: \
-             `-Xlog:…:file=…:time,uptime,level,tags`, or on Java 8 `-XX:+PrintGCDateStamps`",
+            "{} contains pauses without a time, which cassay omits\nhint: let the JVM write the \
+             time of each line: `-Xlog:…:file=…:time,uptime,level,tags`, or on Java 8 \
+             `-XX:+PrintGCDateStamps`",
             self.folder.join(&newest.name).display()
         );
         Ok(())

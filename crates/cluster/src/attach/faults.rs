@@ -157,7 +157,7 @@ impl AttachedControl {
         let access = self
             .jolokia
             .as_ref()
-            .context("cassay has no access to Jolokia agents of the nodes")?;
+            .context("cassay has no access to the Jolokia agents of the nodes")?;
         let agent = |(known, tables): &(SocketAddr, Vec<_>)| {
             let known = SocketAddr::new(known.ip(), access.port);
             (self.moves.same_port(known), tables.clone())

@@ -13,8 +13,8 @@ use std::time::Duration;
 use target_spec::PodPlace;
 
 /// Way in which cassay deletes and isolates pods, as the capabilities show it.
-pub(crate) const BY_CLUSTER: &str = "by the API of the Kubernetes cluster, if the command line has \
-                                     the permission (--allow)";
+pub(crate) const BY_CLUSTER: &str = "the API of the Kubernetes cluster, if the command line \
+                                     permits it (--allow)";
 
 /// Reason why cassay does not know any pods.
 pub(crate) const NO_PODS: &str = "cassay does not know that the nodes are pods; add `attach: \

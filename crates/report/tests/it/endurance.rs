@@ -59,7 +59,7 @@ fn shown() -> EnduranceRecord {
             growth("gc.heap_after", "leaks"),
             growth("jvm.threads", "no"),
         ],
-        unseen: vec!["open files: no probe has read the series jvm.file_descriptors".into()],
+        unseen: vec!["open files: no probe recorded the series jvm.file_descriptors".into()],
         events: vec![HappenedRecord {
             at_s: 21.4,
             what: "a pause of 812 ms (full) of <node1>".into(),

@@ -117,7 +117,10 @@ fn pods_that_are_taken_away_come_back_and_are_followed() {
     refused.says(&["and thus also cassay's agent in this pod"]);
     let pause = "--set=faults=[{at: 1s, kind: node-pause, where: {node: 1}, for: 1s}]";
     let refused = lab.cassay(&["plan", "study.yaml", "--trust", pause, agents]);
-    refused.says(&["node-pause is not available", "first of its container"]);
+    refused.says(&[
+        "node-pause is not available",
+        "first process of its container",
+    ]);
 
     let said = lab.cassay(&[
         "run",
