@@ -227,7 +227,7 @@ fn a_duplicate_key_is_reported_with_all_missing_keys() {
             1 | study: a
               | ^
               |
-            help: the key means: Question of the study, in words. The report answers it first.
+            help: the key means: Question that the report answers first, in words.
 
             error: `target` is missing
              --> study.yaml:1:1

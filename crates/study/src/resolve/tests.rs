@@ -180,7 +180,7 @@ fn missing_and_unknown_keys_are_reported_together() {
         &Overrides::default(),
         expect![[r#"
             s.yaml:1:1: `question` is missing
-              hint: the key means: Question of the study, in words. The report answers it first.
+              hint: the key means: Question that the report answers first, in words.
             s.yaml:1:1: `workload` is missing
               hint: use, file, table, stress, nb, ycsb, easy, recorded: `cassay explain workload`
             s.yaml:1:1: `procedure` is missing

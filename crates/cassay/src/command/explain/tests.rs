@@ -25,7 +25,7 @@ fn terms_of_the_output_are_found_by_their_names() {
         ("v12", "Theil"),
         ("The clock did not jump", "V20"),
         ("window.warmup", "Time before the measured window"),
-        ("warmup_max", "Limit of an `auto` warm-up"),
+        ("warmup_max", "Maximum length of an `auto` warm-up"),
         ("procedure", "keys: sweep, band, peak"),
         ("p99_ms", "require.p99_ms"),
         ("ops_total", "operations that ended in the measured window"),

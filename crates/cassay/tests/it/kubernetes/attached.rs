@@ -167,7 +167,7 @@ fn pods_that_are_taken_away_come_back_and_are_followed() {
         "--set=window={warmup: 1s, measure: 46s}",
     ]);
     let seen = confirmed(&said.json());
-    let by = "2 nodes were restarted by a rollout of the StatefulSet db";
+    let by = "a rollout of the StatefulSet db restarted 2 nodes";
     assert!(seen[0].contains(by), "{seen:?}");
 }
 

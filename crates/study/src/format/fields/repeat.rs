@@ -49,7 +49,7 @@ pub(super) const FIELDS: &[Field] = &[
             "p50" => Some(PrimaryMetric::Named("latency_ms.p50")),
             "p99" => Some(PrimaryMetric::Named("latency_ms.p99"))
         ),
-        "Metric of the primary comparison. This key is a short form of `primary.metric`.",
+        "Metric of the primary comparison. This key is an abbreviation of `primary.metric`.",
     ),
     optional(
         "repeat.detect",

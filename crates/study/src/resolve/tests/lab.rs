@@ -420,7 +420,10 @@ fn an_auto_warm_up_on_the_null_target_is_what_the_documents_say() {
         "or change the words below, and what they stand in"
     );
     let reference = include_str!("../../../../../docs/study-file.md");
-    assert!(reference.contains("On the null target, which needs no warm-up, it ends after 1 s"));
+    assert!(
+        reference
+            .contains("On the null target, which needs no warm-up, the warm-up ends after 1 s")
+    );
     let measurement = include_str!("../../../../../docs/measurement.md").replace('\n', " ");
     assert!(measurement.contains("`auto` is a fixed second."));
 }
