@@ -110,9 +110,8 @@ impl AgentState {
         // The agent holds the lock during the healing. So the agent does not end before the healing
         // has finished, and the healing does not start processes after the end of the agent.
         let mut all = self.faults.lock();
-        let state = all
-            .get_mut(number as usize)
-            .context("the agent has no fault with this number")?;
+        let state =
+            all.get_mut(number as usize).context("the agent has no record of this fault")?;
         let by_itself = matches!(state, State::Whole(_));
         if let State::Broken(what, _) = state {
             let processes = what.heal(self);
@@ -180,9 +179,8 @@ impl Serve<AgentState> for Renew {
     fn serve(self, here: &AgentState) -> Result<()> {
         let Broken(number) = self.broken;
         let mut all = here.faults.lock();
-        let state = all
-            .get_mut(number as usize)
-            .context("the agent has no fault with this number")?;
+        let state =
+            all.get_mut(number as usize).context("the agent has no record of this fault")?;
         if let State::Broken(_, deadline) = state {
             *deadline = Deadline::after(Duration::from_millis(self.within_ms));
         }
@@ -202,7 +200,7 @@ impl Serve<AgentState> for StartedProcesses {
         match here.faults.lock().get(number as usize) {
             Some(State::Broken(what, _)) => Ok(what.started()),
             Some(State::Whole(_)) => Ok(Vec::new()),
-            None => anyhow::bail!("the agent has no fault with this number"),
+            None => anyhow::bail!("the agent has no record of this fault"),
         }
     }
 }

@@ -207,8 +207,8 @@ fn read<R: Read>(
     let (_, found, _) = hashing.end();
     if let Some(expected) = sha256.filter(|expected| !expected.eq_ignore_ascii_case(&found)) {
         bail!(
-            "the SHA-256 of the bundle is {found}, not {expected}: this is another bundle, or it \
-             was changed"
+            "the SHA-256 of the bundle is {found}, not {expected}: this is another bundle, or the \
+             bundle was changed"
         );
     }
     let was_there = recipe.checked(&folder).is_ok();

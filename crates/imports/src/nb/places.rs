@@ -24,7 +24,7 @@ pub(super) fn misplaced(anchored: &MarkedStatement) -> Option<Refusal> {
             return Some((
                 format!("binding {name} is in quotes or in a comment, so its value has no effect"),
                 format!(
-                    "use a binding for the whole text, such as Template('a-{{}}', Identity()), \
+                    "define a binding for the full text, such as Template('a-{{}}', Identity()), \
                      and write {{{name}}} without quotes"
                 ),
             ));

@@ -269,8 +269,8 @@ impl<'a> Reader<'a, '_> {
         let table = self.needed("table", "add the name of the table");
         let definition = self.needed(
             DEFINITION,
-            "add the table's CREATE TABLE; `cassay stress` reads it from the cluster, if the \
-             cluster is 4.0 or later and has the table",
+            "add the table's CREATE TABLE, or use `cassay stress`, which reads the definition from \
+             an existing table on Cassandra 4.0 or later",
         );
         let (keyspace, table_name) = (keyspace?.to_lowercase(), table?);
         let types = self.types();

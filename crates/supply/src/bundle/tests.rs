@@ -231,7 +231,7 @@ fn a_version_that_is_not_pinned_needs_the_digest_of_the_bundle() {
     let wrong = "0".repeat(64);
     let text = format!("{:#}", import(Some(&wrong)).unwrap_err());
     assert!(
-        text.contains("this is another bundle, or it was changed"),
+        text.contains("this is another bundle, or the bundle was changed"),
         "{text}"
     );
     let (_, digest, _) = {

@@ -22,7 +22,8 @@ fn sentences(stage: Stage, code: i32, lines: &[&str]) -> String {
 const BY_SSH_ROWS: [(&[&str], &str); 15] = [
     (
         &["Host key verification failed."],
-        "the host key of the machine is not known here\nhint: run `ssh db3` once",
+        "this machine's known_hosts does not contain the host key of the machine\nhint: run `ssh \
+         db3` once",
     ),
     (
         &[
