@@ -68,8 +68,8 @@ fn incompressible(
     })?;
     let keys: Vec<String> = differing.iter().map(|key| format!("`{key}`")).collect();
     Some(format!(
-        "variants differ in {}, but the rows of {} are hardly compressible (LZ4 compresses them to \
-         {:.0} % of their size): results about disk space and compressors apply only to such data. \
+        "variants differ in {}, but the rows of {} are hardly compressible: LZ4 compresses them to \
+         {:.0} % of their size. Results about disk space and compressors apply only to such data. \
          {}",
         keys.join(", "),
         workload.file.as_ref().unwrap_or(&workload.name),

@@ -181,7 +181,7 @@ impl<'a> Faults<'a> {
             kind: fault.kind.name.to_string(),
             verdict: FaultVerdict::Inconclusive,
             evidence: format!(
-                "cassay did not inject the fault, because too little of the window remained: the \
+                "cassay did not inject the fault, because too little of the window remained. The \
                  fault was due at {} s for {} s, but earlier faults took longer, or the load ended",
                 fault.at_ns as f64 / 1e9,
                 fault.for_ns as f64 / 1e9

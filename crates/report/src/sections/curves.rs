@@ -27,9 +27,9 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
         id: "curves",
         title: "How it scales".into(),
         lead: "The Universal Scalability Law, fitted to the points. λ is the throughput with one \
-               operation in flight. σ is the share of the work that is serial. κ is the cost of \
-               coordination, which lowers throughput at high loads. The fit omits loads at which \
-               the client was the limit."
+               operation in flight. The share σ of the work is serial. The cost κ of coordination \
+               lowers throughput at high loads. The fit omits loads at which the client was the \
+               limit."
             .into(),
         blocks,
     })

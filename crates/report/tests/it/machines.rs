@@ -308,7 +308,7 @@ fn every_machine_has_a_drawing_with_or_without_the_client() {
     let looks = |at: usize| ["o0", "o1", "marked"].map(|class| count(pictures[at], class));
     assert_eq!([0, 1, 2].map(looks), [[4, 0, 0], [0, 4, 0], [0, 0, 8]]);
     assert!(html.contains("The client ran on another machine than the nodes."));
-    assert!(html.contains("db1; db2; load: The machine has one NUMA node"));
+    assert!(html.contains("db1; db2; load: The machine has only one NUMA node"));
 }
 
 #[test]

@@ -378,8 +378,8 @@ fn obstacles_to_an_answer_about_storage_give_warnings() {
     let said = warnings(&format!("workload: {{use: kv}}\n{compressors}"));
     assert!(
         said.starts_with(
-            "variants differ in `keyspace.compression`, but the rows of kv are hardly compressible \
-             (LZ4 compresses them to 77 %"
+            "variants differ in `keyspace.compression`, but the rows of kv are hardly \
+             compressible: LZ4 compresses them to 77 %"
         ) && said.ends_with(
             "With `workload: {params: {compressible: 0.7}}`, LZ4 compresses them to about a third"
         ),
