@@ -161,8 +161,8 @@ fn other_columns(expected: &Expectation, found: &PreparedStatement) -> Option<St
         )
     } else {
         format!(
-            "the statement selects *, and the table has columns that the workload's definition \
-             lacks ({})",
+            "the statement selects *, but the table has columns that the workload's definition \
+             does not contain ({})",
             names(added)
         )
     })

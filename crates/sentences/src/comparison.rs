@@ -178,8 +178,8 @@ pub fn incomparable(pair: &IncomparablePair<'_>) -> String {
         place,
     } = *pair;
     format!(
-        "{}, cassay cannot compare “{contender}” and “{baseline}” by {}: on both sides, the value \
-         is only a lower bound, because {}.",
+        "{}, cassay cannot compare “{contender}” and “{baseline}” by {}: both values are only \
+         lower bounds, because {}.",
         where_words(metric, place),
         metric_words(metric),
         match metric {

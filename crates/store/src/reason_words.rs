@@ -27,7 +27,10 @@ const OF_RULES: [(&str, &str); 21] = [
         "V15",
         "The records of the run are not sufficient to repeat it",
     ),
-    ("V16", "The records lack the ratio of data to memory"),
+    (
+        "V16",
+        "The records do not contain the ratio of data to memory",
+    ),
     ("V17", "Probes cost too much"),
     ("V18", "Other programs used the machine"),
     ("V19", "The target did not answer for some time"),

@@ -174,7 +174,8 @@ fn not_in_sides(base: &Node, out: &mut Diagnostics) {
     });
     for side in sides("variants").into_iter().chain(values) {
         if let Some(own) = side.find(PATH) {
-            let message = format!("`{PATH}` applies to the whole study, but a variant sets it");
+            let message =
+                format!("`{PATH}` applies to all variants of the study, but a variant sets it");
             let hint = "set it once, in `procedure` of the study".to_owned();
             out.add(&own.place, message, Some(hint));
         }

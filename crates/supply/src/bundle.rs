@@ -305,7 +305,7 @@ fn trusted(recipe: &Recipe, list: &List, is_vouched: bool) -> Result<Lock> {
         match listed.get(name) {
             Some(found) if found == sha256 => {}
             Some(found) => bail!(
-                "{name} is not the file of supply.lock: its SHA-256 is {found}, but the lock has \
+                "{name} does not match supply.lock: its SHA-256 is {found}, but supply.lock lists \
                  {sha256}\nhint: check whether another version of cassay wrote the bundle"
             ),
             None => bail!(

@@ -53,9 +53,9 @@ pub(crate) enum Failure {
     },
     /// The file differs from the lock.
     #[error(
-        "{name} from {url} is not the file of supply.lock: its SHA-256 is {got}, but the lock has \
-         {expected}\nhint: try another repository; if it still differs, the download is not the \
-         original"
+        "{name} from {url} does not match supply.lock: its SHA-256 is {got}, but supply.lock lists \
+         {expected}\nhint: try another repository; if the file still differs, the download is not \
+         the original"
     )]
     Changed {
         name: String,
@@ -65,9 +65,9 @@ pub(crate) enum Failure {
     },
     /// The size of the file differs from the size in the lock.
     #[error(
-        "{name} from {url} is not the file of supply.lock: it has {got} bytes, but the lock has \
-         {expected}\nhint: try another repository; if it still differs, the download is not the \
-         original"
+        "{name} from {url} does not match supply.lock: it has {got} bytes, but supply.lock lists \
+         {expected}\nhint: try another repository; if the file still differs, the download is not \
+         the original"
     )]
     Resized {
         name: String,

@@ -75,9 +75,7 @@ pub(crate) fn parse(text: &str) -> Result<DistributionText, String> {
         Some((name, rest)) => match rest.strip_suffix(')') {
             Some(arguments) => (name, arguments),
             None => {
-                return Err(format!(
-                    "\"{text}\" lacks its closing parenthesis; {GRAMMAR}"
-                ));
+                return Err(format!("\"{text}\" has no closing parenthesis; {GRAMMAR}"));
             }
         },
     };

@@ -85,8 +85,8 @@ impl AttachedControl {
         nodes.iter().position(is_it).map(NodeIndex).with_context(|| {
             let known: Vec<String> = nodes.iter().map(|node| node.address.to_string()).collect();
             format!(
-                "node {} is the contact point {point}, but the cluster knows nodes only by these \
-                 addresses: {}\nhint: use one of these addresses as the contact point",
+                "node {} is the contact point {point}, but the cluster reports only these \
+                 addresses of nodes: {}\nhint: use one of these addresses as the contact point",
                 asked.number(),
                 known.join(", ")
             )

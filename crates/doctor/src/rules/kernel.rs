@@ -63,8 +63,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "vm.max_map_count",
         wanted: "at least 1048575",
-        why: "Every mapped SSTable needs memory maps. Without free maps, the JVM fails with an \
-             error that looks like lack of memory.",
+        why: "Every mapped SSTable needs memory maps. When no map is free, the JVM fails with an \
+              error that resembles a lack of memory.",
         fix: sysctl!("vm.max_map_count", "1048575"),
         source: APACHE,
         start_check: "checkMaxMapCount warns",

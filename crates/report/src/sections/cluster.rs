@@ -179,8 +179,8 @@ fn nodes_table(of: &str, group: &EqualTrials<'_>) -> Table {
         .wide_text("Data center", |node| &node.datacenter)
         .wide_text("Cassandra", |node| &node.version)
         .foot(
-            "Owned share with replicas: 100 % is a whole copy. Load: at the start of the measured \
-             window.",
+            "Owned share: including replicas, so that 100 % is a complete copy of the data. Load: \
+             at the start of the measured window.",
         )
         .build()
 }

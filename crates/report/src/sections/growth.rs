@@ -105,8 +105,8 @@ fn chart(title: &str, looks: &LooksRecord) -> Chart {
     Chart {
         title: title.into(),
         what: "The difference from the baseline after each block, with the interval of that look. \
-             The question has an answer if the whole interval is on one side of 0, or within the \
-             margin."
+               The question has an answer if the interval does not contain 0, or if all of it is \
+               within the margin."
             .into(),
         height_px: 280,
         x: Axis::new("block", Scale::Linear),

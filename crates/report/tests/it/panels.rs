@@ -79,7 +79,7 @@ fn a_row_without_series_says_why_and_one_of_zeros_says_none() {
     );
     assert_eq!(
         note("Dropped messages and failed requests"),
-        "none, in the whole trial."
+        "none during the trial."
     );
     assert_eq!(note("Disk, busy"), "");
 }

@@ -280,8 +280,8 @@ impl<'a> Item<'a> {
             && self.draft.on == FaultWhere::HottestReplica
         {
             let message = format!(
-                "{} cuts hosts off from others, but cassay knows the host of the hottest partition \
-                 only when the cluster runs",
+                "{} cuts hosts off from other hosts, but cassay can determine the host of the \
+                 hottest partition only when the cluster runs",
                 kind.name
             );
             self.say(

@@ -73,8 +73,8 @@ fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
     let seats_client = is_placed || subject.wrote(&path("client"));
     if seats_client && subject.wrote("client.cpus") {
         let message = "`client.cpus` and `target.local.topology` both place the client";
-        let hint = "remove `client.cpus`: the client gets the CPUs that nodes leave; `topology: \
-                    {client: 2}` reserves CPUs for the client";
+        let hint = "remove `client.cpus`: the client then uses the remaining CPUs; to reserve CPUs \
+                    for the client, set `topology: {client: 2}`";
         subject.say("client.cpus", message.to_owned(), Some(hint), out);
     }
     let cpus = path("cpus");

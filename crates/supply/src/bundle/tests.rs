@@ -185,7 +185,7 @@ fn a_list_that_differs_from_the_lock_is_refused_before_any_read() {
     };
     let text = with(&|files| files[1] = pinned("b.jar", "another agent"));
     assert!(
-        text.contains("b.jar is not the file of supply.lock: its SHA-256 is"),
+        text.contains("b.jar does not match supply.lock: its SHA-256 is"),
         "{text}"
     );
     let text = with(&|files| drop(files.pop()));

@@ -103,7 +103,7 @@ fn a_changed_jar_of_a_repository_is_never_put_in_place() {
     let (filled, _) = fill_from(&cache, &recipe, &settings, &served.address);
     let text = format!("{:#}", filled.unwrap_err());
     assert!(
-        text.contains("b.jar from") && text.contains("is not the file of supply.lock"),
+        text.contains("b.jar from") && text.contains("does not match supply.lock"),
         "{text}"
     );
     assert!(!recipe.folder_in(cache.path()).exists());

@@ -74,16 +74,19 @@ pub(super) fn explain(machine: &Machine, wish: &PlacementRequest) -> Infeasible 
     let lacks_memory = memory
         .is_some_and(|(each, all)| u128::from(each) * u128::from(wish.instances) > u128::from(all));
     let mut what = format!(
-        "{} instances with {} vCPUs need {asked} CPUs, and {room} are available",
+        "{} instances with {} vCPUs need {asked} CPUs (available: {room})",
         wish.instances, wish.vcpus
     );
     if let Some((each, all)) = memory.filter(|_| lacks_memory) {
         let gib = |bytes: u128| bytes >> 30;
         let wanted = gib(u128::from(each) * u128::from(wish.instances));
-        what += &format!(", and {wanted} of {} GiB of memory", gib(u128::from(all)));
+        what += &format!(
+            ", and {wanted} GiB of memory (available: {} GiB)",
+            gib(u128::from(all))
+        );
     } else if asked <= room {
-        what += " but do not fit: the CPUs outside housekeeping, the whole cores, or the memory of \
-                 the nodes are insufficient";
+        what += ", but do not fit: the CPUs outside housekeeping, the complete cores, or the \
+                 memory of the NUMA nodes are insufficient";
     }
     let vcpus_max = vcpus_max(
         machine,

@@ -21,7 +21,8 @@ pub(super) const BY_SSH_ITSELF: [Row; 12] = [
     Row {
         words: &["Host key verification failed"],
         cause: "this machine's known_hosts does not contain the host key of the machine",
-        hint: "run `ssh DEST` once, and compare the key that it shows with the machine's own",
+        hint: "run `ssh DEST` once, and compare the key that ssh shows with the host key of the \
+               machine",
     },
     Row {
         words: &["Too many authentication failures"],

@@ -444,7 +444,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.null.stall",
         SECTION,
-        "Repeated pause of the whole server.",
+        "Repeated pause, during which the server answers no operation.",
     ),
     required(
         "target.null.stall.every",
