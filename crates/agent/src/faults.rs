@@ -138,7 +138,7 @@ impl Serve<AgentState> for Inject {
     fn serve(self, here: &AgentState) -> Result<Broken> {
         let own = here
             .own()
-            .context("the agent is shutting down, so it does not start the fault")?;
+            .context("the agent is shutting down, so it does not inject the fault")?;
         // The agent holds the lock during the injection, so that no thread heals the fault before
         // it exists.
         let mut all = here.faults.lock();
@@ -165,7 +165,7 @@ impl Serve<AgentState> for Inject {
                 return match undone {
                     Ok(_) => Err(error),
                     Err(failed) => Err(error.context(format!(
-                        "the fault failed to start, and the agent could not undo the partial \
+                        "the agent could not inject the fault, and could not undo the partial \
                          change: {failed:#}"
                     ))),
                 };

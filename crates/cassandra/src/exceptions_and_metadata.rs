@@ -230,7 +230,7 @@ mod tests {
             [
                 "node1: 1 of A at x (new words)",
                 "node1: 1 of B at y",
-                "node2: 4 of an exception of unknown type (see the log of the node)"
+                "node2: 4 of an unknown type (see the log of the node)"
             ]
         );
         assert_eq!(after.since(&after).exceptions, Some(Vec::new()));

@@ -72,7 +72,7 @@ impl QueryResult {
         let index = self.columns.iter().position(|column| column == name);
         index.with_context(|| {
             format!(
-                "the server did not send the column {name}; it sent only {}",
+                "the server's answer does not contain the column {name}, but only {}",
                 self.columns.join(", ")
             )
         })

@@ -342,7 +342,8 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay kubernetes rbac --namespace load --for clients,nodes",
-                "Prints the role that a run needs for clients and nodes in pods.",
+                "Prints a service account with the role that a run needs for clients and nodes in \
+                 pods.",
             ),
             (
                 "cassay kubernetes rbac --namespace load --user ann",

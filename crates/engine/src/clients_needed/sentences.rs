@@ -202,8 +202,8 @@ pub fn warning(facts: &Facts, shape: &Shape) -> String {
         }
         (true, false) => "name more machines, or lower the highest point",
         (false, false) => {
-            "name machines, `client.machines: [here, {ssh: HOST}]`, or lower the \
-                           highest point"
+            "name client machines, such as `client.machines: [here, {ssh: HOST}]`, or lower the \
+             highest point"
         }
     };
     format!("{who}, but {what} needs {needed}: {why}; {remedy}")

@@ -535,7 +535,7 @@ impl<'a> Reader<'a, '_> {
         for entry in node.entries().unwrap_or_default() {
             let value = &entry.value;
             if let Some((_, hint)) = old(&entry.key) {
-                let message = format!("`{}` is not a key of insert", entry.key);
+                let message = format!("`{}` is not a key of `insert`", entry.key);
                 self.out.add(&entry.place, message, Some((*hint).to_owned()));
             }
             match entry.key.to_lowercase().as_str() {

@@ -28,7 +28,7 @@ fn conditions_that_one_axis_decides_are_told_by_its_values() {
          sync: {x: {}, y: {keyspace: {durable_writes: false}}}}\n\
          probes: {period: 2s}\nprocedure: {fixed: {threads: 1}}\n",
         expect![[r#"
-            hosts: no hosts: 1 node on loopback addresses,
+            hosts: none: 1 node on loopback addresses,
               racks rack1
             nodes [a, b]: Cassandra 5.0.9,
               heap 1GiB
@@ -48,7 +48,7 @@ fn conditions_that_one_axis_decides_are_told_by_its_values() {
          variants: {a: {}, b: {target: {local: {heap: 512MiB}}}, c: {}}\n\
          procedure: {fixed: {threads: 1}}\n",
         expect![[r#"
-            hosts: no hosts: 1 node on loopback addresses,
+            hosts: none: 1 node on loopback addresses,
               racks rack1
             nodes [a, c]: Cassandra 5.0.9,
               heap 1GiB
@@ -159,7 +159,7 @@ fn a_file_of_settings_is_named_and_what_differs_from_it_is_said() {
          column_index_size: 8KiB}}}\ndata: {present: 5}\nprobes: none\n\
          procedure: {fixed: {threads: 1}}\n",
         expect![[r#"
-            hosts: no hosts: 1 node on loopback addresses,
+            hosts: none: 1 node on loopback addresses,
               racks rack1
             nodes: Cassandra 5.0.9,
               heap 1GiB,

@@ -119,7 +119,9 @@ fn expected(
         match column.map(|column| &column.typ) {
             None => return Err(format!("the table has no column {name}")),
             Some(CqlType::Set(_) | CqlType::Map(..)) => {
-                return Err(format!("the server changes the order of {name}"));
+                return Err(format!(
+                    "the server returns the elements of {name} in another order"
+                ));
             }
             Some(CqlType::Counter) => {
                 return Err(format!(
