@@ -38,7 +38,7 @@ impl Exit {
         match self {
             Exit::Done => "done",
             Exit::Error => "error",
-            Exit::Usage => "the command line is wrong, or the study has mistakes",
+            Exit::Usage => "wrong command line or mistakes in the study",
             Exit::Invalid => "the run is invalid",
             Exit::Missed => "a requirement was missed",
             Exit::Damaged => "files in the folder of a run are damaged",
