@@ -202,8 +202,7 @@ pub(super) const BY_OTHERS: [Row; 8] = [
     },
     Row {
         words: &["GLIBC"],
-        cause: "the C library of the machine is older than the one that this program was built \
-                with (LINE)",
+        cause: "the C library of the machine is older than this program requires (LINE)",
         hint: "use the static program of a release, which needs no C library; from source, `cargo \
              xtask dist` builds it",
     },

@@ -185,7 +185,7 @@ const FAR_SIDE_ROWS: [FarSideRow; 13] = [
         Stage::Program,
         1,
         &["/x/agent-0: libc.so.6: version `GLIBC_2.38' not found (required by /x/agent-0)"],
-        "older than the one that this program was built with",
+        "older than this program requires",
     ),
     (
         Stage::Program,
