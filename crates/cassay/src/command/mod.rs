@@ -144,6 +144,7 @@ fn hint_for_folder(folder: &Path) -> String {
     match paths.filter(is_yaml).min() {
         Some(path) => format!(
             "{} is a folder: name a file in it, such as {}",
+            folder.display(),
             path.display()
         ),
         None => format!("name a study: {} contains no .yaml file", folder.display()),
