@@ -24,7 +24,7 @@ pub(crate) fn files_limit(process: Identity) -> Result<(Option<u64>, Option<u64>
     let mut word = || match words.next() {
         Some("unlimited") => Ok(None),
         Some(word) => word.parse().map(Some).map_err(anyhow::Error::new),
-        None => Err(anyhow::anyhow!("the file states no limit on open files")),
+        None => Err(anyhow::anyhow!("the file contains no limit on open files")),
     };
     let both = word().and_then(|now| Ok((now, word()?)));
     both.with_context(|| format!("read the limits in {path}"))

@@ -109,9 +109,8 @@ impl AgentState {
         // The agent holds the lock during the healing. So the agent does not end before the healing
         // has finished, and the healing does not start processes after the end of the agent.
         let mut all = self.faults.lock();
-        let state = all
-            .get_mut(number as usize)
-            .context("the agent has no fault with this number")?;
+        let state =
+            all.get_mut(number as usize).context("the agent has no record of this fault")?;
         let by_itself = matches!(state, State::Whole(_));
         if let State::Broken(what, _) = state {
             let processes = what.heal(self);
@@ -138,7 +137,7 @@ impl Serve<AgentState> for Inject {
     fn serve(self, here: &AgentState) -> Result<Broken> {
         let own = here
             .own()
-            .context("the agent is shutting down, so it does not start the fault")?;
+            .context("the agent is shutting down, so it does not inject the fault")?;
         // The agent holds the lock during the injection, so that no thread heals the fault before
         // it exists.
         let mut all = here.faults.lock();
@@ -165,7 +164,7 @@ impl Serve<AgentState> for Inject {
                 return match undone {
                     Ok(_) => Err(error),
                     Err(failed) => Err(error.context(format!(
-                        "the fault failed to start, and the agent could not undo the partial \
+                        "the agent could not inject the fault, and could not undo the partial \
                          change: {failed:#}"
                     ))),
                 };
@@ -179,9 +178,8 @@ impl Serve<AgentState> for Renew {
     fn serve(self, here: &AgentState) -> Result<()> {
         let Broken(number) = self.broken;
         let mut all = here.faults.lock();
-        let state = all
-            .get_mut(number as usize)
-            .context("the agent has no fault with this number")?;
+        let state =
+            all.get_mut(number as usize).context("the agent has no record of this fault")?;
         if let State::Broken(_, deadline) = state {
             *deadline = Deadline::after(Duration::from_millis(self.within_ms));
         }
@@ -201,7 +199,7 @@ impl Serve<AgentState> for StartedProcesses {
         match here.faults.lock().get(number as usize) {
             Some(State::Broken(what, _)) => Ok(what.started()),
             Some(State::Whole(_)) => Ok(Vec::new()),
-            None => anyhow::bail!("the agent has no fault with this number"),
+            None => anyhow::bail!("the agent has no record of this fault"),
         }
     }
 }

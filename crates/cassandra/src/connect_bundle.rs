@@ -201,8 +201,8 @@ fn ask(url: &str, config: &BundleConfig, material: &TlsMaterial) -> Result<Metad
     let body = response.body_mut().with_config().limit(FILE_BYTES_MAX).read_to_string()?;
     if status != 200 {
         bail!(
-            "the service answered with HTTP {status}: if the database hibernates, resume it; if it \
-             was deleted, use the bundle of another database"
+            "the service answered with HTTP {status}: if the database hibernates, resume the \
+             database; if it was deleted, use the bundle of another database"
         );
     }
     serde_json::from_str(&body).context("parse the answer of the service")

@@ -191,16 +191,16 @@ where
     use rustls::{CertificateError, Error};
     let hint = match find_tls_error(&error) {
         Some(Error::InvalidCertificate(CertificateError::UnknownIssuer)) => format!(
-            "this machine does not trust the issuer of the server's certificate; set a PEM file of \
-             certificate authorities in `tls: {{ca: FILE}}` of `{section}`"
+            "this machine does not trust the issuer of the server's certificate: set the PEM file \
+             of the certificate authority in `{section}`, as `tls: {{ca: FILE}}`"
         ),
         Some(Error::AlertReceived(alert)) if is_about_clients(*alert) => format!(
-            "the server refuses the client's certificate, or requires one: set PEM files of the \
-             certificate and its private key in `tls: {{cert: FILE, key: FILE}}` of `{section}`"
+            "the server refuses the client's certificate, or requires one: set the PEM files of a \
+             certificate and its private key in `{section}`, as `tls: {{cert: FILE, key: FILE}}`"
         ),
         Some(Error::InvalidMessage(_)) => format!(
-            "the server does not use TLS on this port: set the TLS port, or remove `tls` from \
-             `{section}`"
+            "the server does not use TLS on this port: use the server's TLS port, or remove `tls` \
+             from `{section}`"
         ),
         _ => return error.into(),
     };

@@ -64,7 +64,7 @@ fn leave(file: &Path) -> Result<()> {
         }
         if deadline.passed() {
             bail!(
-                "the node is still in the mode {mode} after {} s",
+                "the node is still in the mode {mode} {} s after cassay requested its decommission",
                 LEAVE_LIMIT.as_secs()
             );
         }

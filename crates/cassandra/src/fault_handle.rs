@@ -424,7 +424,7 @@ impl NodeControl {
         let live = answer
             .first()
             .and_then(|value| value.as_ref()?.as_array())
-            .context("a node does not report LiveNodes")?;
+            .context("a node does not report its LiveNodes, the nodes that it considers up")?;
         let names = live.iter().filter_map(|one| one.as_str());
         let plain = names.map(|name| name.trim_start_matches('/').to_owned());
         Ok(plain.collect())

@@ -121,8 +121,8 @@ fn tokens_of(value: &Value) -> Result<Vec<i64>> {
         let text = item.as_str().unwrap_or_default();
         text.parse().with_context(|| {
             format!(
-                "the token {text:?} does not belong to the Murmur3 partitioner, which is the \
-                     only supported one"
+                "the token {text:?} does not belong to Murmur3Partitioner, the only partitioner \
+                 that cassay supports"
             )
         })
     };

@@ -101,10 +101,10 @@ impl Jolokia {
             (None, None) => None,
             (Some(user), None) => bail!(
                 "the user {user} of the Jolokia agents has no password: set the file or the \
-                 environment variable that contains it"
+                 environment variable that contains the password"
             ),
             (None, Some(_)) => {
-                bail!("the Jolokia agents have a password but no user: set the user too")
+                bail!("the Jolokia agents have a password but no user: also set the user")
             }
         };
         let config = ureq::Agent::config_builder()
@@ -230,7 +230,7 @@ impl Jolokia {
 fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
     if let (Some(path), false) = (&spec.ca, spec.verify) {
         bail!(
-            "TLS with `verify: false` ignores certificates, so `ca: {}` has no effect: omit \
+            "TLS with `verify: false` does not check certificates, so `ca: {}` has no effect: omit \
              `verify` or `ca`",
             path.display()
         );

@@ -79,7 +79,10 @@ pub fn take_snapshot(agent: &Jolokia, tag: &str, keyspace: &str, tables: &[&str]
 pub fn clear_snapshot(agent: &Jolokia, tag: &str, keyspace: &str) -> Result<()> {
     const OPERATION: &str = "clearSnapshot(java.lang.String,[Ljava.lang.String;)";
     if tag.is_empty() {
-        bail!("the name of the snapshot is empty: the server would clear all snapshots");
+        bail!(
+            "cassay does not clear a snapshot with an empty name, because the server would clear \
+             all snapshots"
+        );
     }
     let cleared = agent.call(STORAGE, OPERATION, &[json!(tag), json!([keyspace])]);
     cleared.map(drop).with_context(|| format!("clear the snapshot {tag}"))
@@ -311,7 +314,9 @@ pub fn ring(agent: &Jolokia) -> Result<(Vec<String>, Vec<String>)> {
         let names = answers.get(index)?.as_ref()?.as_array()?.iter();
         names.map(|name| Some(name.as_str()?.to_string())).collect()
     };
-    names(0).zip(names(1)).context("the node does not report the nodes of the ring")
+    names(0)
+        .zip(names(1))
+        .context("the node does not report the members of the ring")
 }
 
 /// Returns the paths of the node's data folders, as the node reports them.

@@ -27,8 +27,8 @@ impl<'a> NodeFiles<'a> {
     pub fn agent(&self) -> Result<&'a Jolokia> {
         self.agent.with_context(|| {
             format!(
-                "{} has no Jolokia agent, which snapshots and online restores need\nhint: run once \
-                 without CASSANDRA_HOME to download the agent, or restore offline",
+                "{} has no Jolokia agent, but snapshots and online restores need one\nhint: run \
+                 once without CASSANDRA_HOME to download the agent, or restore offline",
                 self.name
             )
         })

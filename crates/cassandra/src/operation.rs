@@ -114,7 +114,7 @@ impl NodeControl {
                 })?;
                 if repaired.is_empty() {
                     bail!(
-                        "{} only one replica, so the node has no other replica to compare with",
+                        "{} only one replica, so a repair has no other replica to compare with",
                         match keyspaces.len() {
                             1 => format!("{} has", keyspaces[0]),
                             _ => format!("{} have", keyspaces.join(", ")),
@@ -183,7 +183,7 @@ impl NodeControl {
             UpgradeStep::BeginMetadataLog => {
                 const BEGIN: &str = "initializeCMS(java.util.List)";
                 self.invoke(deadline.left(), METADATA, BEGIN, &[json!([])])?;
-                Ok("the cluster has begun the log of its metadata".to_owned())
+                Ok("the cluster has initialized the cluster metadata log".to_owned())
             }
         }
     }
@@ -217,7 +217,7 @@ impl NodeControl {
     ) -> Result<()> {
         for keyspace in keyspaces {
             if deadline.passed() {
-                bail!("the time limit passed before the operation reached {keyspace}");
+                bail!("the time limit ended before the operation began with {keyspace}");
             }
             what(&KeyspaceWork {
                 control: self,

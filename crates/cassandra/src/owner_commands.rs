@@ -108,7 +108,7 @@ impl Order {
             Some(SecretSource::Named(_) | SecretSource::Held(_)) => {
                 bail!(
                     "the password of the Jolokia agents has no source: set the file or the \
-                     environment variable that contains it"
+                     environment variable that contains the password"
                 )
             }
         };

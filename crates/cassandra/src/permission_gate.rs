@@ -248,7 +248,8 @@ impl StatementGate {
 
 fn unreadable(fault: &CqlMistake, cql: &str) -> anyhow::Error {
     anyhow!(
-        "cassay cannot parse a statement as Cassandra would, and does not send it: {}: {cql}",
+        "cassay cannot parse a statement as Cassandra would, so it does not send the statement: \
+         {}: {cql}",
         fault.describe(cql)
     )
 }
@@ -328,14 +329,14 @@ fn refusal(
             } else {
                 ""
             };
-            format!("{node}, which cassay did not start, has no {keyspace}{object}")
+            format!("cassay did not start {node}, which has no {keyspace}{object}")
         }
         (_, Some(mark)) => format!(
             "the comment of {object} on {node} states that cassay created it in the run \
              \"{mark}\", but this run is neither in this results folder nor of this study"
         ),
         (_, None) => {
-            format!("{object} existed on {node}, which cassay did not start, before this run")
+            format!("{object} existed before this run on {node}, which cassay did not start")
         }
     };
     let done = match act {
@@ -346,8 +347,8 @@ fn refusal(
         Act::Drop => "cassay drops no objects in it",
     };
     format!(
-        "{why}, and {done} unless the command line allows it. The statement would be: {cql}\nhint: \
-         if that is intended, add --allow {}={object}",
+        "{why}, and {done} unless the command line permits it. The statement would be: \
+         {cql}\nhint: to permit this, add --allow {}={object}",
         act.word()
     )
 }

@@ -66,8 +66,8 @@ impl Replication {
             "EverywhereStrategy" => Ok(Replication::Everywhere),
             "LocalStrategy" => Ok(Replication::Local),
             _ => bail!(
-                "cassay does not know the replication strategy {class}, so it cannot determine the \
-                 owners of the data"
+                "cassay does not support the replication strategy {class}, so it cannot determine \
+                 the owners of the data"
             ),
         }
     }

@@ -38,7 +38,7 @@ impl NodeService {
             self.may(*act)?;
         }
         let serves = self.service.serves;
-        let stopped = || format!("no process serves {serves} on {}", self.host);
+        let stopped = || format!("no process listens on {serves} on {}", self.host);
         Ok(Injection::Service(ServiceFault {
             service: self.service.clone(),
             process: process.with_context(stopped)?,
@@ -103,8 +103,8 @@ fn refusal(act: NodeAct, node: &str) -> String {
         NodeAct::Pods => "does not delete the pod of the node",
     };
     format!(
-        "cassay did not start {node}, and {what} unless the command line allows it\nhint: if that \
-         is intended, add --allow {}",
+        "cassay did not start {node}, and {what} unless the command line permits it\nhint: to \
+         permit this, add --allow {}",
         act.name()
     )
 }

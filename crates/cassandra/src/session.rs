@@ -69,7 +69,7 @@ impl QueryResult {
         let index = self.columns.iter().position(|column| column == name);
         index.with_context(|| {
             format!(
-                "the server did not send the column {name}; it sent only {}",
+                "the server's answer does not contain the column {name}, but only {}",
                 self.columns.join(", ")
             )
         })
@@ -714,7 +714,7 @@ impl Session {
     fn exchange_in(&mut self, version: Option<Version>, what: &str) -> Result<Header> {
         if self.broken {
             bail!(
-                "the session with {} has already failed; open another session",
+                "the session with {} has already failed, so it sends no more requests",
                 self.node
             );
         }
@@ -773,12 +773,12 @@ fn with_what_may_help(error: anyhow::Error, tls: Option<&Tls>) -> anyhow::Error 
         );
     match tls {
         None if error.is::<ConnectionClosed>() => {
-            anyhow!("{error:#}\nhint: if the server requires TLS, write `tls: {{}}` in `{SECTION}`")
+            anyhow!("{error:#}\nhint: if the server requires TLS, add `tls: {{}}` to `{SECTION}`")
         }
         // If the connection breaks, the error message of the node may be lost.
         Some(tls) if has_hung_up && tls.material.identity.is_none() => anyhow!(
-            "{error:#}\nhint: if the server requires client certificates, set PEM files of the \
-             certificate and its private key in `tls: {{cert: FILE, key: FILE}}` of `{SECTION}`"
+            "{error:#}\nhint: if the server requires client certificates, set the PEM files of a \
+             certificate and its private key in `{SECTION}`, as `tls: {{cert: FILE, key: FILE}}`"
         ),
         _ => error,
     }
@@ -794,7 +794,7 @@ fn receive(
     use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
     while !buffer.is_empty() {
         if deadline.passed() {
-            bail!("no answer in time");
+            bail!("the node did not answer before the timeout");
         }
         let left = deadline.left().max(Duration::from_millis(1));
         socket.set_read_timeout(Some(left)).context("set a timeout")?;

@@ -19,7 +19,7 @@ use target_spec::TlsSpec;
 pub fn tls_of(spec: &TlsSpec) -> Result<Tls> {
     if let (Some(path), false) = (&spec.ca, spec.verify) {
         bail!(
-            "TLS with `verify: false` ignores certificates, so `ca: {}` has no effect: omit \
+            "TLS with `verify: false` does not check certificates, so `ca: {}` has no effect: omit \
              `verify` or `ca`",
             path.display()
         );
@@ -53,8 +53,8 @@ pub fn others_may_read(spec: &TlsSpec) -> Option<String> {
     let mode = std::fs::metadata(path).ok()?.permissions().mode() & 0o777;
     (mode & OF_OTHERS != 0).then(|| {
         format!(
-            "other users of this machine can read the private key {path} (mode {mode:03o}); `chmod \
-             600 {path}` restricts it to you",
+            "other users of this machine can read the private key {path} (mode {mode:03o}): run \
+             `chmod 600 {path}`, so that only you can read the file",
             path = path.display()
         )
     })
@@ -73,11 +73,12 @@ impl ClientIdentity {
             })),
             (None, None) => Ok(None),
             (Some(certificate), None) => bail!(
-                "TLS with `cert: {}` needs its private key: add `key: FILE`",
+                "TLS with `cert: {}` also needs the private key of this certificate: add `key: \
+                 FILE`",
                 certificate.display()
             ),
             (None, Some(key)) => bail!(
-                "TLS with `key: {}` needs the certificate of this key: add `cert: FILE`",
+                "TLS with `key: {}` also needs the certificate of this key: add `cert: FILE`",
                 key.display()
             ),
         }
@@ -333,7 +334,7 @@ mod tests {
         let none = tls(&None, &None).unwrap();
         assert!(!none.config.client_auth_cert_resolver.has_certs());
         for (cert, key, why) in [
-            (&cert, &None, "needs its private key"),
+            (&cert, &None, "also needs the private key"),
             (&None, &key, "needs the certificate"),
             (
                 &key,

@@ -38,10 +38,10 @@ impl Exit {
         match self {
             Exit::Done => "done",
             Exit::Error => "error",
-            Exit::Usage => "wrong usage or mistakes in the study",
+            Exit::Usage => "wrong command line or mistakes in the study",
             Exit::Invalid => "the run is invalid",
-            Exit::Missed => "the run missed a requirement",
-            Exit::Damaged => "files of a run are damaged",
+            Exit::Missed => "a requirement was missed",
+            Exit::Damaged => "files in the folder of a run are damaged",
             Exit::Interrupted => "interrupted",
         }
     }

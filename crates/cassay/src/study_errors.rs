@@ -76,7 +76,7 @@ fn render(diagnostics: &Diagnostics) -> String {
     }
     let count = diagnostics.list.len();
     let noun = if count == 1 { "mistake" } else { "mistakes" };
-    text + &format!("{count} {noun}: cassay did not start the run\n")
+    text + &format!("{count} {noun} found\n")
 }
 
 /// Formats mistakes for `--json`.
@@ -103,9 +103,9 @@ fn groups<'a>(diagnostics: &'a Diagnostics, diagnostic: &'a Diagnostic) -> Vec<G
         // The message states in which line the secret is, but does not show the line.
         Some(source) if diagnostic.secret => {
             let place = format!("{}:{}:{}", source.name, diagnostic.line, diagnostic.column);
-            groups.push(title.element(
-                Level::NOTE.message(format!("in {place}, which this message does not show")),
-            ));
+            groups.push(title.element(Level::NOTE.message(format!(
+                "{place} contains a secret, so cassay does not show the line"
+            ))));
         }
         Some(source) => {
             let span = diagnostic.place.span.clone();
@@ -185,8 +185,8 @@ mod tests {
             expect![[r#"
                 error: `target.attach.password` does not name the source of the secret
                  |
-                 = note: in s.yaml:5:49, which this message does not show
-                help: write `target.attach.password: {secret: NAME}`, pass --secret NAME=file:PATH
+                 = note: s.yaml:5:49 contains a secret, so cassay does not show the line
+                help: set `target.attach.password: {secret: NAME}` and pass --secret NAME=file:PATH
             "#]],
         );
     }

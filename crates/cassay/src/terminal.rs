@@ -125,8 +125,8 @@ pub fn end(exit: Exit) -> Exit {
         return exit;
     };
     say(&format!(
-        "error: write to stdout: {why}. The output is incomplete\nhint: the results of a run are \
-         in its folder; to show them, run `cassay show`"
+        "error: cassay could not write to stdout, so the output is incomplete: {why}\nhint: \
+         `cassay show` prints the results of a run again"
     ));
     // A failed command keeps its exit, because it has already printed its error.
     if exit == Exit::Done {

@@ -33,12 +33,12 @@ impl Compat {
             Tool::Stress => Compat::Stress(Box::new(stress::Stress::new(words, step))),
             Tool::Ycsb => Compat::Ycsb(ycsb::Ycsb::new(words, step)),
             Tool::Easy => bail!(
-                "--compat: cassandra-easy-stress prints a table for people, which cassay does not \
-                 imitate. Remove --compat, or use --json"
+                "cassay cannot imitate the output of cassandra-easy-stress, which is not \
+                 machine-readable: remove --compat, or use --json"
             ),
             Tool::Nb => bail!(
-                "--compat: NoSQLBench sends its results to a metrics server and prints none. \
-                 Remove --compat, or use --json"
+                "--compat has no format for NoSQLBench, which sends its results to a metrics \
+                 server instead of printing them: remove --compat, or use --json"
             ),
         })
     }

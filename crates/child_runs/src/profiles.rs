@@ -43,7 +43,7 @@ pub fn profile(runs: &mut ChildRuns<'_>, findings: &mut FindingsRecord) -> Resul
         }
     };
     (runs.say)(format!(
-        "profiling the nodes in extra trials (about {})",
+        "cassay profiles the nodes in extra trials (about {})",
         duration(plan.estimate.seconds)
     ));
     let Some((path, _)) = runs.conduct(&study, &plan, PROFILES_FOLDER)? else {

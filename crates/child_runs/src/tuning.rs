@@ -230,8 +230,8 @@ impl Tuning<'_, '_> {
         record.blocks = study.blocks();
         record.results = results(&found, &record.metric);
         if record.results.is_empty() {
-            record.reason = "the final comparison has no usable trials; its report states the \
-                             reasons"
+            record.reason = "the final comparison has no usable trials; the report of its run \
+                             states the reasons"
                 .to_owned();
         }
         Ok(ChildRunsEnd::Done)
@@ -256,8 +256,10 @@ fn judge(test: &mut TuningTestRecord, found: &FindingsRecord, p99_ms_max: Option
     test.p99_ms = p99.map(|p99| round(p99.least(), 4));
     let Some(compared) = found.comparisons.iter().find(|one| one.primary) else {
         test.outcome = TuningOutcome::Inconclusive;
-        test.reason = "cassay cannot compare the trials of the test; its report states the reasons"
-            .to_owned();
+        test.reason =
+            "cassay cannot compare the trials of the test; the report of the test states the \
+             reasons"
+                .to_owned();
         return;
     };
     test.ratio = Some(round(compared.ratio, 4));

@@ -97,11 +97,13 @@ fn mend_here(say: &mut dyn FnMut(&str)) {
     match host::undo_file::mend(None) {
         Ok(undone) => {
             for what in undone {
-                say(&format!("an earlier command was killed: {what}"));
+                say(&format!(
+                    "cassay was killed during an earlier command, and now undid its changes: {what}"
+                ));
             }
         }
         Err(error) => say(&format!(
-            "cassay could not undo changes of an earlier command: {error:#}"
+            "cassay could not undo the changes of an earlier command that was killed: {error:#}"
         )),
     }
 }
@@ -140,7 +142,8 @@ fn hint(error: &Error) -> Option<&'static str> {
     let io = error.chain().find_map(|cause| cause.downcast_ref::<io::Error>());
     match io.map(io::Error::kind) {
         Some(ErrorKind::ConnectionRefused) => Some(
-            "nothing listens there: check that Cassandra runs, and its `native_transport_port`",
+            "no program listens on this port: check that Cassandra runs, and compare the port with \
+             `native_transport_port` in cassandra.yaml",
         ),
         Some(
             ErrorKind::TimedOut
@@ -240,9 +243,10 @@ fn access_of(spec: &AttachSpec) -> Result<Access> {
         }),
         (None, None) => None,
         (Some(user), None) => bail!(
-            "user {user} has no password: set the file or the environment variable that contains it"
+            "the user {user} has no password: set the file or the environment variable that \
+             contains the password"
         ),
-        (None, Some(_)) => bail!("the target has a password but no user: set the user too"),
+        (None, Some(_)) => bail!("the target has a password but no user: also set the user"),
     };
     let tls = spec.tls.as_ref().map(tls_of).transpose()?;
     Ok(Access {
@@ -324,7 +328,7 @@ fn capabilities(
 pub(crate) const NO_METRICS: &str = "the nodes have no tables of metrics, which only Cassandra 6.0 \
                                      and later have";
 
-pub(crate) const NO_AGENTS: &str = "cassay reads no MBeans, because the study does not configure \
+pub(crate) const NO_AGENTS: &str = "cassay cannot read MBeans, because the study does not name \
                                     Jolokia agents (`attach: {jolokia: {port: 8778}}`)";
 
 /// Returns a description of the access to the MBeans. If the MBeans are not accessible, returns the
@@ -339,7 +343,7 @@ fn mbeans(nodes: &[NodeInfo], agents: &[Agent]) -> std::result::Result<String, S
         .filter_map(|(node, agent)| Some(format!("{}: {}", node.name, agent.as_ref().err()?)))
         .collect();
     if missing.is_empty() {
-        Ok("MBeans by the Jolokia agent of every node".to_string())
+        Ok("MBeans, through the Jolokia agent of every node".to_string())
     } else {
         Err(format!(
             "not all nodes provide MBeans: {}; `jolokia` must contain the port, user and password \
@@ -367,7 +371,10 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("no closing bracket"), "{text}");
-        assert!(text.ends_with("and its `native_transport_port`"), "{text}");
+        assert!(
+            text.ends_with("`native_transport_port` in cassandra.yaml"),
+            "{text}"
+        );
         let error = attach(&AttachSpec::default(), &mut |_| ()).unwrap_err();
         assert!(error.to_string().contains("at least one contact point"));
     }

@@ -21,7 +21,7 @@ pub(crate) type Answer = Result<String, String>;
 pub(crate) type HostsAnswer = Result<BTreeMap<Capability, Answer>, String>;
 
 pub(crate) const NO_HOSTS: &str =
-    "the nodes share this machine; `target: {local: {hosts: 3}}` gives them separate hosts";
+    "the nodes share this machine; to give them separate hosts, set `target: {local: {hosts: 3}}`";
 
 pub(crate) const LOOPBACK: &str =
     "the hosts are only loopback addresses of this machine (isolation: loopback)";
@@ -37,16 +37,20 @@ fn local(capability: Capability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer
         Err(why) => Err(format!("{why}: {without}")),
     };
     match capability {
-        Capability::Provision => ok("settings, heap, JVM options, racks, hosts, number of nodes"),
-        Capability::Restart => ok("node by node: drain, stop, change files, start"),
+        Capability::Provision => ok(
+            "cassay sets cassandra.yaml, heap, JVM options, racks, hosts and the number of nodes",
+        ),
+        Capability::Restart => {
+            ok("cassay drains, stops, changes and starts one node after the other")
+        }
         Capability::OperationCounts => ok(COUNTS_SOURCE),
         Capability::Settle => by_mbeans(
-            "MBeans over the Jolokia agent",
+            "MBeans, through the Jolokia agents",
             "cassay sees running compactions in virtual tables, but cannot flush memtables or see \
              pending compactions",
         ),
         Capability::Snapshot => by_mbeans(
-            "hard links on the volumes of the nodes, and imports by MBeans",
+            "hard links on the volumes of the nodes, and imports through MBeans",
             "cassay cannot flush memtables or import files",
         ),
         Capability::OfflineRestore => by_mbeans(
@@ -54,12 +58,12 @@ fn local(capability: Capability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer
             "snapshots require them",
         ),
         Capability::DropPageCache => match host_capability(hosts, capability) {
-            Ok(how) => Ok(format!("for a whole host at once: {how}")),
+            Ok(how) => Ok(format!("for all files of a host together: {how}")),
             Err(_) => ok("file by file: cassay asks the kernel to drop the pages of each file"),
         },
         Capability::Mbeans => mbeans.clone(),
         Capability::JvmMetrics => by_mbeans(
-            "the JVM's own MBeans over the Jolokia agent",
+            "the MBeans of the JVM, through the Jolokia agents",
             "cassay can read only the log of the collector",
         ),
         Capability::GcLog => ok("each node writes a log on this machine"),
@@ -67,12 +71,11 @@ fn local(capability: Capability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer
         Capability::HostMetrics => ok("/proc and /sys of this machine"),
         Capability::Logs => ok("files of this machine"),
         Capability::Settings => ok("system_views.settings"),
-        Capability::NodeSignals | Capability::NodeControl => ok("cassay's agents own the \
-             processes"),
+        Capability::NodeSignals | Capability::NodeControl => ok("cassay's agents started the \
+            processes"),
         Capability::PodControl => Err(
-            "no Kubernetes operator would start a node in a new pod after cassay deleted one of \
-             these pods. cassay can delete pods of an attached cluster (`attach: {kubernetes: \
-             …}`)"
+            "no Kubernetes operator would replace a pod of these nodes after cassay deleted it. \
+             cassay can delete pods of an attached cluster (`attach: {kubernetes: …}`)"
                 .to_owned(),
         ),
         Capability::NetworkPolicy => {
@@ -90,8 +93,8 @@ fn host_capability(hosts: &HostsAnswer, capability: Capability) -> Answer {
     answers.get(&capability).cloned().unwrap_or_else(unasked)
 }
 
-const NO_AGENT: &str = "the folder of this distribution contains no Jolokia agent (run once \
-                        without CASSANDRA_HOME to fetch the agent)";
+const NO_AGENT: &str = "the folder of this distribution contains no Jolokia agent (to download the \
+                        agent, run once without CASSANDRA_HOME)";
 
 pub(crate) fn running_mbeans(has_agents: bool) -> Answer {
     if has_agents {
@@ -131,8 +134,8 @@ impl OnMachines {
         let no = |why: &str| -> Answer { Err(format!("{why}; {BY_HOSTS}")) };
         OnMachines {
             figures: no(
-                "cassay reads only this machine, on which the client runs; it can import data that \
-                 the hosts export (`probes: {import: …}`)",
+                "cassay reads only this machine, on which the client runs. To import data that \
+                 other tools record on the hosts, set `probes: {import: …}`",
             ),
             processes: no("CQL does not show processes"),
             logs: no("CQL does not show log files"),
@@ -143,8 +146,7 @@ impl OnMachines {
     }
 }
 
-const BY_HOSTS: &str =
-    "with `attach: {hosts: {ssh: [HOST, …]}}`, cassay can use the nodes' machines";
+const BY_HOSTS: &str = "to name the nodes' machines, set `attach: {hosts: {ssh: [HOST, …]}}`";
 
 /// Ways in which any client can read data of attached nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,7 +181,7 @@ fn attached(capability: Capability, shown: &Sources, there: &OnMachines) -> Answ
     let mbeans = &shown.mbeans;
     match capability {
         Capability::Provision | Capability::Restart => {
-            no("cassay did not start the cluster, and cannot configure it")
+            no("cassay did not start the cluster, so it cannot configure the nodes")
         }
         Capability::OperationCounts => by_tables(COUNTS_SOURCE),
         Capability::Settings => by_tables("system_views.settings"),
@@ -192,7 +194,7 @@ fn attached(capability: Capability, shown: &Sources, there: &OnMachines) -> Answ
             mbeans.clone().map_err(|why| format!("cassay cannot reach the JVMs: {why}"))
         }
         Capability::Snapshot => {
-            let how = "the server's own snapshots, created and imported by MBeans";
+            let how = "the server's snapshots, which cassay creates and imports through MBeans";
             mbeans.clone().map(|_| how.to_owned())
         }
         Capability::OfflineRestore => no("cassay did not start the processes of the nodes"),

@@ -106,7 +106,7 @@ pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
     let (folder, state) = &kept[index];
     if let Some(machine) = state.elsewhere() {
         bail!(
-            "the cluster {} was started by {machine}: run this command on that machine",
+            "another machine ({machine}) started the cluster {}: run this command on that machine",
             folder.display()
         );
     }

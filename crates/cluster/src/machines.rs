@@ -89,7 +89,7 @@ impl MachineSeen {
         );
         if need > has {
             found.push(format!(
-                "too little memory: {} with a heap of {} need about {}, but {} are available",
+                "too little memory: {} with a heap of {} need about {}, but only {} are available",
                 counted(nodes, "node"),
                 bytes(heap_bytes),
                 bytes(need),
@@ -113,7 +113,7 @@ impl MachineSeen {
         if self.address.is_none() {
             found.push(
                 "cassay does not know the IPv4 address at which other machines reach this machine: \
-                 set `address: 10.0.0.7` for it"
+                 set its `address`, such as `address: 10.0.0.7`"
                     .to_owned(),
             );
         }
@@ -142,11 +142,11 @@ impl MachineSeen {
         let of_cluster = |left: &LeftCluster| {
             let (id, host) = (&left.id, &left.host);
             if left.is_held {
-                format!("the cluster {id} runs on the machine ({host})")
+                format!("the cluster {id} still runs on the machine (host {host})")
             } else {
                 format!(
-                    "the cluster {id} left files on the machine ({host}), but no command uses the \
-                     cluster"
+                    "the cluster {id} left files on the machine (host {host}), but no command uses \
+                     this cluster"
                 )
             }
         };

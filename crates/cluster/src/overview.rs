@@ -74,7 +74,7 @@ impl KeptCluster {
             info,
             members: &infos,
             access: &self.access,
-            mbeans: Err("the status command uses only CQL".to_owned()),
+            mbeans: Err("this command reads the state only by CQL".to_owned()),
         };
         let nodes: Vec<Node<'_>> = infos.iter().map(node).collect();
         overview(&infos, look(&nodes), keyspace)

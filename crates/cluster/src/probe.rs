@@ -112,13 +112,14 @@ fn unseen_by_os(spec: &ProbeSpec, cluster: &Cluster) -> Vec<String> {
     if spec.hosts.is_some() && !elsewhere.is_empty() {
         unseen.push(format!(
             "hosts: cassay does not monitor the machines of {}: add them to `attach: {{hosts: \
-             …}}`, or import files of their own monitoring tools",
+             …}}`, or import files of the monitoring tools on these machines",
             elsewhere.join(", ")
         ));
     }
     if spec.processes.is_some() && !elsewhere.is_empty() {
         unseen.push(format!(
-            "processes: cassay did not start {}, so it observes only its own process",
+            "processes: cassay did not start {} and has no access to the machines, so it observes \
+             only the client's process",
             elsewhere.join(", ")
         ));
     }

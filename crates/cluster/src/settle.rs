@@ -198,7 +198,7 @@ fn wait(
             State::Over(outcome) => return Ok((outcome, samples)),
             State::Stuck => {
                 say(
-                    "compactions are pending, but no compaction starts: cassay triggers \
+                    "compactions are pending, but no compaction starts: cassay triggers the \
                      compactions again",
                 );
                 kick()?;
@@ -304,8 +304,8 @@ fn describe_all(
     let how = match outcome {
         SettleOutcome::Settled => format!("no compaction ran or was pending for {quiet:?}"),
         SettleOutcome::Stalled => format!(
-            "compactions are pending, but no node starts them: nothing changed for {:?}, and again \
-             after cassay triggered them",
+            "compactions are pending, but no node starts them: their number did not change for \
+             {:?}, even after cassay triggered them again",
             rule.stalled_after
         ),
         SettleOutcome::Timeout => format!(

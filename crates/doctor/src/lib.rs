@@ -75,8 +75,8 @@ pub fn examine_cluster(
         anyhow::ensure!(
             all.any(|node| is_own(node.address.ip())),
             "cassay reaches the machines of an attached cluster only if `attach: {{hosts: …}}` \
-             names them. `cassay doctor` checks this machine, and --target ssh:HOST checks another \
-             machine"
+             names them. Without --target, `cassay doctor` checks this machine; with --target \
+             ssh:HOST, it checks another machine"
         );
         return Ok(vec![here()]);
     };

@@ -28,8 +28,8 @@ pub fn confirming(run: &Run, granted: GrantedPermissions) -> Result<Study> {
     let mut screens = findings.screens.iter();
     let Some(screen) = screens.find(|screen| !screen.matrix.is_empty()) else {
         let refused = first.refused.as_deref();
-        let why = refused.unwrap_or("no setting showed an effect");
-        bail!("{path} has no factors to confirm: {why}");
+        let why = refused.unwrap_or("the screening found no setting with an effect");
+        bail!("{path} has no settings to confirm: {why}");
     };
     let text = confirm::confirming(&run.study_yaml()?, &screen.matrix, &screen.confirm)
         .map_err(|why| anyhow!("{path}: {why}"))?;

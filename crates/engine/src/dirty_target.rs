@@ -39,11 +39,17 @@ impl Engine<'_> {
         let target = &self.study.variant(turn.variant).settings.target;
         if self.refused.contains(target) {
             return Some(
-                "cassay could not start this trial's target for an earlier trial".to_owned(),
+                "cassay omits this trial, because it could not start the same target for an \
+                 earlier trial"
+                    .to_owned(),
             );
         }
         let is_same = self.hopeless.contains(&turn.variant);
-        is_same.then(|| "this trial would fail like an earlier trial of the same kind".to_owned())
+        is_same.then(|| {
+            "cassay omits this trial, because it would fail like an earlier trial of the same \
+             variant"
+                .to_owned()
+        })
     }
 
     pub(super) fn fail(
@@ -89,8 +95,8 @@ impl Engine<'_> {
         let target = &self.study.variant(trial.variant).settings.target;
         if let Target::Attach(_) = target {
             return Ok(Some(End::Stopped(format!(
-                "{why}: later trials would measure a damaged cluster, which cassay did not start \
-                 and cannot replace"
+                "{why}: the run ends, because later trials would measure a damaged cluster, which \
+                 cassay did not start and cannot replace"
             ))));
         }
         (self.events)(Event::Said(format!(

@@ -71,13 +71,13 @@ fn noise_sentence(study: &Study, noise: f64) -> String {
     };
     let found = if there.different >= SHARE_MIN {
         format!(
-            "{blocks} find a difference of {} in {}",
+            "{blocks} detect a difference of {} in {}",
             percent(detect),
             of_hundred(there.different)
         )
     } else {
         format!(
-            "{most} blocks find a difference of {} in only {}",
+            "{most} blocks detect a difference of {} in only {}",
             percent(detect),
             of_hundred(there.different)
         )
@@ -167,7 +167,7 @@ mod tests {
         let begin = "Estimated from the run r1: with 2.0 % scatter about 5";
         assert!(said[0].starts_with(begin), "{said:?}");
         assert!(
-            said[0].contains("find a difference of 5 % in 100 of 100 studies"),
+            said[0].contains("detect a difference of 5 % in 100 of 100 studies"),
             "{said:?}"
         );
         let loud = expected(&study(ANSWERED), Some(("r1", &ran(0.1))));
@@ -191,7 +191,7 @@ mod tests {
         let fixed = study("variants: {a: {}, b: {}}\nrepeat: {blocks: 5, detect: 5%}\n");
         let said = expected(&fixed, Some(("r1", &ran(0.02))));
         assert!(
-            said[0].contains("scatter 5 blocks find a difference of 5 %"),
+            said[0].contains("scatter 5 blocks detect a difference of 5 %"),
             "{said:?}"
         );
         for rest in [

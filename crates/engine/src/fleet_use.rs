@@ -262,7 +262,7 @@ fn sources(
         tls: access.tls.as_ref().map(|tls| (*tls.material).clone()),
         version: access.spoken.now().number(),
     };
-    serde_json::to_string(&sources).context("encode the sources of the clients' load")
+    serde_json::to_string(&sources).context("encode the definition of the clients' load")
 }
 
 /// Builds a client's load from the sources of a study.

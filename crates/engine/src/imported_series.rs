@@ -103,7 +103,8 @@ pub fn import_file(run: &Run, file: &Path, columns: &[String]) -> Result<String>
     let is_there = |(slug, _): &&(String, _)| place(slug).join(format!("{name}.ndjson")).exists();
     if let Some((slug, _)) = trials.iter().find(is_there) {
         bail!(
-            "cassay already imported {name} to {slug} of this run, and does not overwrite records"
+            "cassay has already imported {name} into {slug} of this run, and does not overwrite \
+             records"
         );
     }
     let mut writer = RunWriter::reopen(&run.path)?;

@@ -55,8 +55,8 @@ impl Watch {
         let slow = service.count_above(limits.p99_ns());
         if slow > 1 && slow as f64 > 0.01 * answered as f64 {
             return Some(format!(
-                "{slow} of {answered} operations in one second took longer than {} ms, which is \
-                 more than 1 %",
+                "more than 1 % of the operations in one second ({slow} of {answered}) took longer \
+                 than {} ms",
                 limits.p99_ms
             ));
         }
@@ -232,8 +232,7 @@ mod tests {
         assert_eq!(
             slow.as_deref(),
             Some(
-                "12 of 1000 operations in one second took longer than 500 ms, which is more than 1 \
-                 %"
+                "more than 1 % of the operations in one second (12 of 1000) took longer than 500 ms"
             )
         );
     }

@@ -140,7 +140,10 @@ fn refuse(study: &Study, others: Vec<String>) -> Result<()> {
     let line = |(detail, all): &(&str, Vec<String>)| format!("\n  {}: {detail}", all.join(", "));
     let lines: String = reasons.iter().map(line).collect();
     let crowded: String = crowded.iter().map(|why| format!("\n  {why}")).collect();
-    bail!("the study requires features that this machine or target lacks:{lines}{crowded}");
+    bail!(
+        "the study requires capabilities that this machine or the target does not \
+         have:{lines}{crowded}"
+    );
 }
 
 /// Returns the reasons why this machine cannot start the nodes now, or does not have enough disk
@@ -187,9 +190,9 @@ fn too_much_to_load(settings: &Settings, work: &Work, dirs: &Dirs) -> Option<Str
     let free = cluster::free_disk_bytes(dirs)?;
     (loaded as f64 * COMPRESSED_SHARE > free as f64).then(|| {
         format!(
-            "too little disk: {} rows and their copies need about {} before compression, and {} \
-             has {} free\nhint: free some space, load fewer rows, or move cassay's data folder \
-             (CASSAY_DATA)",
+            "too little disk space: {} rows and their replicas need about {} before compression, \
+             but {} has only {} free\nhint: free some space, load fewer rows, or move cassay's \
+             data folder (CASSAY_DATA)",
             units::count_for_people(settings.data.load_rows),
             measure::number::bytes(loaded),
             dirs.data.display(),
@@ -283,9 +286,10 @@ pub fn busy_neighbours() -> Option<String> {
     let [limit, _] = Limits::default().others_pressure_share;
     (share > limit).then(|| {
         format!(
-            "other programs keep this machine busy: at least one task waited for a CPU in {:.0} % \
-             of the last 10 s\nhint: close these programs. Otherwise trials may be suspect, or \
-             invalid if client or nodes cannot run (with CASSAY_SHARED_MACHINE=1 only suspect)",
+            "other programs keep this machine busy: at least one task waited for a CPU during \
+             {:.0} % of the last 10 s\nhint: close these programs. Otherwise trials may be \
+             suspect, or invalid if the client or the nodes cannot run (only suspect with \
+             CASSAY_SHARED_MACHINE=1)",
             share * 100.0
         )
     })

@@ -130,7 +130,7 @@ impl NextStep {
         match self {
             NextStep::Here(ask) => Ok(ask),
             NextStep::Done => Err("the run is complete".to_owned()),
-            NextStep::Elsewhere => Err("the procedure of the run requests other points".to_owned()),
+            NextStep::Elsewhere => Err("the procedure of the run chooses other points".to_owned()),
             NextStep::Nowhere(reason) => Err(reason),
         }
     }

@@ -124,7 +124,7 @@ pub fn not_in_effect(proofs: &[ProofRecord]) -> Vec<String> {
         .filter(|proof| proof.outcome() == ProofOutcome::NotInEffect)
         .map(|proof| {
             format!(
-                "{} of {} is {}, but the study requests {} ({})",
+                "{} of {} is {}, but the study requests {} (read from {})",
                 proof.key, proof.node, proof.effective, proof.wanted, proof.source
             )
         })
@@ -328,7 +328,7 @@ mod tests {
         );
         assert_eq!(
             not_in_effect(&proofs),
-            ["b of node1 is 2, but the study requests 1 (here)"]
+            ["b of node1 is 2, but the study requests 1 (read from here)"]
         );
         assert_eq!(
             not_shown(&proofs),

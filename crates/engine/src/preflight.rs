@@ -134,7 +134,7 @@ pub fn check(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Result<V
 
 fn rewritten(earlier: &MarkedTable) -> String {
     format!(
-        "{} comes from the run {}, and contains rows of that run. This run takes over the table \
+        "the run {1} created {0}, which still contains rows of that run. This run uses the table \
          (`cassay clean` drops it)",
         earlier.table, earlier.mark
     )
@@ -304,7 +304,7 @@ fn there(cluster: &Cluster, session: &mut Session, keyspace: &str) -> Result<Str
     let names: Vec<String> =
         names.map(|name| format!("{name}{}", estimated(estimates.get(name)))).collect();
     Ok(if names.is_empty() {
-        format!("{node} has the keyspace {keyspace} ({replication}), without a table")
+        format!("{node} has the keyspace {keyspace} ({replication}), but no table in it")
     } else {
         format!(
             "{node} has the keyspace {keyspace} ({replication}) with {}",

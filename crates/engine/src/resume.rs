@@ -65,8 +65,9 @@ impl InterruptedRun {
         let trials = |plan: &store::record::PlanRecord| serde_json::to_value(&plan.trials);
         if trials(&again)? != trials(&run.plan)? {
             bail!(
-                "{}: cassay {} planned this run, and this version, cassay {}, plans it \
-                 differently. Continue with the other version, or run the study again: {}",
+                "{}: cassay {} planned this run, but this version, cassay {}, plans it \
+                 differently. Continue the run with the version that planned it, or run the study \
+                 again: {}",
                 run.path.display(),
                 run.plan.cassay,
                 again.cassay,
@@ -108,9 +109,9 @@ impl InterruptedRun {
         };
         if !self.study.repeat.interleaved {
             bail!(
-                "{path} has `repeat.order: sequential`: cassay could not distinguish the effect of \
-                 later blocks from other changes\nhint: run the study with `--set \
-                 repeat.order=interleaved`"
+                "cassay adds no blocks to {path}, which has `repeat.order: sequential`: it could \
+                 not separate the effect of a variant from other changes between the blocks\nhint: \
+                 run the study with `--set repeat.order=interleaved`"
             );
         }
         let mut primary = findings.comparisons.iter().filter(|one| one.primary);

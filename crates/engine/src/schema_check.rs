@@ -20,8 +20,8 @@ const STATEMENTS_MAX: usize = 500;
 /// Error with sentences about columns whose types differ from those that the workload expects.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{}\nhint: the table was created with another definition: use another keyspace or table, or \
-     use the table's types in the workload",
+    "{}\nhint: use another keyspace or table, or use the types of the existing table in the \
+     workload",
     .0.join("\n")
 )]
 pub struct OtherTypes(Vec<String>);
@@ -161,8 +161,8 @@ fn other_columns(expected: &Expectation, found: &PreparedStatement) -> Option<St
         )
     } else {
         format!(
-            "the statement selects *, and the table has columns that the workload's definition \
-             lacks ({})",
+            "the statement selects *, but the table has columns that the workload's definition \
+             does not contain ({})",
             names(added)
         )
     })

@@ -55,8 +55,9 @@ pub fn describe(
         .to_string();
     let mut session = running.cluster.session()?;
     let absent = |why: &str| {
-        let asked =
-            format!("cassay requested the table {keyspace}.{table} from {from}, which {why}");
+        let asked = format!(
+            "cassay requested the definition of {keyspace}.{table} from {from}, which {why}"
+        );
         Ok(Definition::Absent(asked))
     };
     let name = cql::tokens::quoted_name(keyspace);

@@ -77,8 +77,8 @@ impl Ask<'_> {
         let mut session = cluster.session()?;
         for keyspace in scratches(&mut session)? {
             say(&format!(
-                "note: the keyspace {keyspace} belongs to another check; if no check is running \
-                 now, drop it: DROP KEYSPACE {keyspace}"
+                "note: another check created the keyspace {keyspace}; if no check is running now, \
+                 drop the keyspace: DROP KEYSPACE {keyspace}"
             ));
         }
         let there = tables(&mut session, program.keyspace())?;
@@ -267,7 +267,7 @@ impl<'a> Scratch<'a> {
         let session = self.cluster.session();
         let dropped = session.and_then(|mut session| session.execute_schema(&drop));
         dropped.with_context(|| {
-            format!("cassay could not run this statement, so run it yourself: {drop}")
+            format!("cassay could not drop the keyspace of the check, so drop it yourself: {drop}")
         })
     }
 }

@@ -134,7 +134,8 @@ impl LifeCycle<'_> {
             self.say(
                 FaultStep::Unseen,
                 format!(
-                    "cassay did not inject the fault: before this step, {}",
+                    "cassay did not inject the fault, because the target was not healthy before: \
+                     {}",
                     before.words
                 ),
             );
@@ -150,7 +151,7 @@ impl LifeCycle<'_> {
         if let Err(error) = self.fault.inject(self.world, within) {
             self.say(
                 FaultStep::Unseen,
-                format!("cassay cannot do this: {error:#}"),
+                format!("cassay could not inject the fault: {error:#}"),
             );
             let whole = self.heal();
             return self.end(Presence::Absent, whole);
@@ -337,7 +338,7 @@ impl LifeCycle<'_> {
                 Ok(words) => self.say(FaultStep::Acted, words),
                 Err(error) => self.say(
                     FaultStep::NotActed,
-                    format!("cassay cannot do this: {error:#}"),
+                    format!("the action of the fault failed: {error:#}"),
                 ),
             }
             loop {
@@ -481,9 +482,12 @@ impl Revival {
             ""
         };
         Some(match world.restart(node, forgiving) {
-            Ok(()) => format!("cassay started node {} again{how}: {why}", node.number()),
+            Ok(()) => format!(
+                "cassay started the node {} again{how}: {why}",
+                node.number()
+            ),
             Err(error) => format!(
-                "cassay cannot start node {} again: {error:#}",
+                "cassay could not start the node {} again: {error:#}",
                 node.number()
             ),
         })

@@ -274,9 +274,9 @@ pub(crate) fn host_name(world: &dyn Agents, host: HostIndex) -> String {
 /// host can connect.
 pub(crate) fn other_way(world: &dyn Agents, host: HostIndex) -> Result<(HostIndex, SocketAddr)> {
     let nodes = nodes_on(world, host);
-    let (_, node) = nodes.first().context("no node is on that host")?;
+    let (_, node) = nodes.first().context("no node runs on that host")?;
     let mut others = world.hosts().indexes().filter(|other| *other != host);
-    let other = others.next().context("no other host can observe the host")?;
+    let other = others.next().context("no other host remains that could observe the host")?;
     Ok((other, node.storage))
 }
 
@@ -298,7 +298,7 @@ fn way(
     limit: Duration,
 ) -> Result<Observation> {
     let nodes = nodes_on(world, to);
-    let (_, node) = nodes.first().context("no node is on that host")?;
+    let (_, node) = nodes.first().context("no node runs on that host")?;
     let address = node.storage;
     let reach = match world.see(ExecutedBy::Host(from), Query::Reach { address, limit })? {
         QueryAnswer::Reach(reach) => reach,

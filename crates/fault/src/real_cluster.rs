@@ -116,7 +116,7 @@ impl Live {
         let known = self.node_handle(node)?;
         let control = known.control.as_ref();
         control
-            .with_context(|| format!("{} provides no MBeans, which this fault needs", known.name))
+            .with_context(|| format!("this fault needs MBeans, but {} provides none", known.name))
     }
 
     /// Returns the agent of the machine on which a node's process runs.

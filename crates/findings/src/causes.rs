@@ -286,7 +286,7 @@ mod tests {
         assert_eq!(
             sentences(trials.collect()),
             [
-                "The target was still warming up: 7,200 op/s in its first trial, 34,700 in its \
+                "The target was still warming up: 7,200 op/s in the first trial, 34,700 in the \
                  last."
             ]
         );
@@ -304,8 +304,8 @@ mod tests {
         assert_eq!(
             sentences(trials.collect()),
             [
-                "The target was still warming up: a median of 4 ms in its first trial, 1.1 ms in \
-                 its last."
+                "The target was still warming up: a median latency of 4 ms in the first trial, 1.1 \
+                 ms in the last."
             ]
         );
     }
@@ -371,7 +371,7 @@ mod tests {
         });
         assert_eq!(
             sentences(trials.collect()),
-            ["Compactions piled up: 2 pending after the first trial, 84 after the last."]
+            ["Compactions piled up: 2 were pending after the first trial, 84 after the last."]
         );
     }
 }

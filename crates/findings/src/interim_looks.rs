@@ -101,7 +101,7 @@ pub fn look(study: &Study, trials: &[TrialFinding], blocks: usize) -> Option<Sto
     if lost * 3 > max {
         return Some(StopReason::Lost(format!(
             "{lost} of {blocks} blocks do not have two usable trials, which is more than a third \
-             of the maximum of {max}: more blocks cannot answer the question"
+             of the {max} allowed blocks: more blocks cannot answer the question"
         )));
     }
     let is_answered = |one: &&&ComparisonRecord| one.verdict != Finding::Inconclusive;

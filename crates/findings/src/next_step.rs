@@ -71,7 +71,10 @@ pub fn suggest(study: &Study, found: &FindingsRecord, run: &Path) -> Option<Next
     if let Some(more) = more.max().filter(|more| (1..=BLOCKS_ADDED_MAX).contains(more)) {
         let blocks = 1 + found.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
         return Some(NextStepRecord {
-            says: format!("{} to decide", counted(more, "more block")),
+            says: format!(
+                "Add {} to decide the comparison",
+                counted(more, "more block")
+            ),
             command: format!(
                 "cassay resume {} --more {more}",
                 yaml::shell_word(&run.display().to_string())
@@ -81,7 +84,10 @@ pub fn suggest(study: &Study, found: &FindingsRecord, run: &Path) -> Option<Next
     }
     let is_one_block = !open.is_empty() && open.iter().all(|one| one.blocks < 2);
     (is_one_block && study.overrides.command.is_none()).then(|| NextStepRecord {
-        says: format!("{BLOCKS_TO_BEGIN_WITH} blocks, which show a spread"),
+        says: format!(
+            "Repeat the run with {BLOCKS_TO_BEGIN_WITH} blocks, so that it shows the spread \
+             between blocks"
+        ),
         command: rerun(study, &[format!("repeat.blocks={BLOCKS_TO_BEGIN_WITH}")]),
         seconds: Some(took_s * BLOCKS_TO_BEGIN_WITH as f64),
     })
@@ -92,7 +98,7 @@ fn without_a_client(found: &FindingsRecord, run: &Path) -> Option<NextStepRecord
     let mut clients = found.trials.iter().flat_map(|trial| &trial.clients);
     let is_lost = clients.any(|one| one.lost.is_some());
     is_lost.then(|| NextStepRecord {
-        says: "Repeat the trials that lost a client".to_owned(),
+        says: "Resume the run, which repeats the trials that lost a client".to_owned(),
         command: format!(
             "cassay resume {}",
             yaml::shell_word(&run.display().to_string())
@@ -185,7 +191,7 @@ fn with_longer_window(study: &Study, found: &FindingsRecord) -> Option<NextStepR
     let longer_s: f64 = found.trials.iter().map(|one| (window_s - one.seconds).max(0.0)).sum();
     Some(NextStepRecord {
         says: format!(
-            "With a window of {}, which shows the recovery",
+            "Repeat the run with a window of {}, so that it shows the recovery",
             about_duration(window_s)
         ),
         command: rerun(study, &[format!("window.measure={window_s}s")]),
@@ -202,7 +208,7 @@ fn look_at_data(found: &FindingsRecord, run: &Path) -> NextStepRecord {
     });
     NextStepRecord {
         says: format!(
-            "Look at the rows of each trial before you measure again{}",
+            "Look at the lost or wrong rows of each trial before you measure again{}",
             read_by.unwrap_or_default()
         ),
         command: format!(
@@ -238,7 +244,10 @@ fn with_longer_warmup(
         ("", "window.warmup")
     };
     Some(NextStepRecord {
-        says: format!("With a {first}warm-up of {}", about_duration(warmup_s)),
+        says: format!(
+            "Repeat the run with a {first}warm-up of {}",
+            about_duration(warmup_s)
+        ),
         command: rerun(study, &[format!("{key}={warmup_s}s")]),
         seconds: Some(took_s + longer_s),
     })

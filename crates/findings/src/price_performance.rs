@@ -177,7 +177,9 @@ fn capacity(
         Target::Local(local) => local.nodes as u64,
         Target::Null(_) => 1,
         Target::Attach(_) => {
-            return refused("the number of nodes of an attached target is unknown".to_owned());
+            return refused(
+                "cassay does not know the number of nodes of an attached cluster".to_owned(),
+            );
         }
     };
     let (rate, least) = match held {
@@ -211,8 +213,9 @@ fn capacity(
 /// Returns the reason why no rate is known that the target sustained in every block.
 fn none_held(asked: &Capacity) -> String {
     format!(
-        "the target sustained no rate with a p99 of at most {} ms in every block; measure rates \
-         (`procedure: {{sweep: {{rate: …}}}}`), or search for a rate in three blocks (`peak`)",
+        "the run has no rate that the target sustained in every block with a p99 of at most {} ms. \
+         Measure lower rates (`procedure: {{sweep: {{rate: …}}}}`), or search for a rate in three \
+         blocks (`peak`)",
         asked.p99_ms
     )
 }
@@ -249,9 +252,9 @@ fn held(
     // of the interval.
     let [least, _] = point.and_then(|point| point.ops_per_s_ci95).ok_or_else(|| {
         format!(
-            "the target sustained {}, but this throughput has no 95 % interval, whose lower end \
-             determines the number of nodes. Measure a longer window (`window.measure`) or more \
-             blocks (`repeat.blocks: 3`)",
+            "the number of nodes follows from the lower end of the 95 % interval of throughput, \
+             but the throughput at {} has no interval. Measure a longer window (`window.measure`) \
+             or more blocks (`repeat.blocks: 3`)",
             rate.words()
         )
     })?;
@@ -273,7 +276,7 @@ fn searched(
     let is_asked = bound.is_some_and(|b| b.of == Percentile::P99 && b.ms <= asked.p99_ms);
     if !is_asked {
         return Err(format!(
-            "the searches do not ask for a p99 of at most {} ms",
+            "the searches do not require a p99 of at most {} ms",
             asked.p99_ms
         ));
     }
@@ -291,8 +294,8 @@ fn searched(
         .ok_or_else(|| none_held(asked))?;
     let [least, _] = autocorrelation::mean_of_blocks_ci95(&logs).ok_or_else(|| {
         format!(
-            "the searches sustained a rate in only {}, too few for a 95 % interval; search in at \
-             least three blocks (`repeat.blocks: 3`)",
+            "the searches found a sustained rate in only {}, which is too few for a 95 % interval. \
+             Search in at least three blocks (`repeat.blocks: 3`)",
             counted(logs.len(), "block")
         )
     })?;
@@ -301,25 +304,25 @@ fn searched(
 
 fn assumptions(asked: &Capacity, nodes: u64, measured: u64) -> Vec<String> {
     let skew = match asked.skew {
-        1.0 => "all nodes carry the same load; otherwise set `capacity.skew`".to_owned(),
+        1.0 => "all nodes have the same load (otherwise set `capacity.skew`)".to_owned(),
         skew => format!("the busiest node has {skew} times the mean load"),
     };
     let mut all = vec![
-        "work per operation does not depend on the number of nodes (clients that know the ring, \
-         the same replication and consistency level)"
+        "the work per operation does not depend on the number of nodes (token-aware clients, the \
+         same replication and consistency level)"
             .to_owned(),
         "each node stores as many bytes as the measured nodes, and its compactions have finished"
             .to_owned(),
         skew,
-        "the cost of a failure itself (hints, repair) is not included: measure with nodes down for \
-         that"
+        "a failure causes no additional work (hints, repair): to include this work, measure while \
+         nodes are down"
             .to_owned(),
         "the network is not shared, and racks are balanced".to_owned(),
     ];
     if nodes as f64 > BEYOND_MAX * measured as f64 {
         all.push(format!(
-            "the cluster scales from {measured} to {nodes} nodes, more than {BEYOND_MAX} times the \
-             measured number: measure a larger cluster before relying on it"
+            "the cluster scales from {measured} to {nodes} nodes, which is more than {BEYOND_MAX} \
+             times the measured number: measure a larger cluster before you rely on the result"
         ));
     }
     all
@@ -421,8 +424,7 @@ mod tests {
         let found = run_with(1, HELD, |_, rate| (rate.min(21_000.0), Known::Exactly(8.0)));
         let refused = found.capacities[0].refused.clone().unwrap();
         assert!(
-            refused
-                .starts_with("the target sustained 20,000 op/s, but this throughput has no 95 %"),
+            refused.contains("but the throughput at 20,000 op/s has no interval"),
             "{refused}"
         );
     }
@@ -444,7 +446,7 @@ mod tests {
                 .refused
                 .as_ref()
                 .unwrap()
-                .contains("the target sustained no rate")
+                .contains("no rate that the target sustained")
         );
         // In a closed loop, the target sustains no rate, so the number of nodes is unknown.
         let closed = HELD.replace("rate:", "threads:");

@@ -219,8 +219,8 @@ impl RequirementFacts<'_> {
             merged
         };
         let least = merged.least();
-        let grows = "the target did not keep up with the rate, so its latency grows as long as the \
-             client offers this rate";
+        let grows = "the target did not keep up with the rate, so its latency keeps growing while \
+                     the client offers this rate";
         let far = "even the median exceeds the limit";
         let decided = match (point.saturated, &ci95) {
             (_, None) if is_far_above(&point.latency_ms, key, limit_ms) => {

@@ -63,7 +63,7 @@ fn screen_record(
         .collect();
     if !missing.is_empty() {
         return refused(format!(
-            "no value of {} is usable for {}, but the design needs every run",
+            "{} has no usable value in {}, but the design needs every run",
             metric_words(compared.name),
             missing.join(", ")
         ));

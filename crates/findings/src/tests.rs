@@ -124,7 +124,7 @@ fn the_answer_names_the_peak_and_the_differences() {
             suspect
             At 4 threads, “b” is faster than “a”: +20.0 % throughput
               (95 %: +19.7 to +20.3 %).
-            At 8 threads, “b” and “a” perform the same: -0.1 % throughput
+            At 8 threads, “b” and “a” are equivalent: -0.1 % throughput
               (95 %: -0.3 to +0.2 %).
             “a” achieved 1,011 op/s
               (± 0.248 %, geometric mean of 3 blocks) at 8 threads, with a p99 of 7.91 ms

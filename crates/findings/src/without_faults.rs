@@ -42,7 +42,7 @@ pub fn lay_beside(study: &Study, found: &mut FindingsRecord, path: &Path) -> Res
     if !study.repeat.without_faults {
         return Ok(());
     }
-    let context = "compare faults with trials without them";
+    let context = "compare trials with faults to trials without faults";
     let trials = Run::open(path).and_then(|run| run.trials()).context(context)?;
     let of = |finding: &TrialFinding| {
         let of = trials.iter().find(|one| one.record.index == finding.index);

@@ -219,7 +219,7 @@ impl OpenFile {
             return Ok(());
         }
         let text = format!(
-            "the disk of the file delivered {} bytes in {} s; copy the file to a faster disk",
+            "cassay could read only {} bytes of the file in {} s; copy the file to a faster disk",
             self.bytes,
             Duration::from_nanos(self.waited_ns).as_secs()
         );

@@ -239,7 +239,8 @@ impl Hosts {
     pub fn lost(&self) -> Option<String> {
         let why = self.switch()?.lost()?;
         Some(format!(
-            "the network between the hosts ended with the agent of their switch ({why})"
+            "the network between the hosts no longer exists, because the agent of its switch ended \
+             ({why})"
         ))
     }
 

@@ -55,8 +55,9 @@ fn login_in_address(words: &[String]) -> yaml::Diagnostics {
         name: "command line".to_owned(),
         text: words.join(" "),
     }]);
-    let message = "the address of a node contains a login, but an address is HOST or HOST:PORT";
-    let hint = "write the name of the user and the password as options of the tool";
+    let message = "the address of a node contains a user or password, but it may only be HOST or \
+                   HOST:PORT";
+    let hint = "pass the user name and the password as options of the tool";
     out.add(&yaml::Place::default(), message, Some(hint.to_owned()));
     out
 }

@@ -64,7 +64,7 @@ impl PodSet {
         let made = set.kubectl.create(&manifest(&name, wanted, count, &owner));
         made.context("create a StatefulSet for nodes")?;
         say(&format!(
-            "waiting for {} of Kubernetes ({name})",
+            "cassay waits for {} of Kubernetes ({name})",
             counted(count, "pod")
         ));
         set.wait()?;

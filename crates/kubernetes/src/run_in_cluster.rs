@@ -109,7 +109,7 @@ impl InsideRun {
         kubectl
             .create(&self.config_map(name, owner))
             .context("create a ConfigMap of the study")?;
-        say(&format!("waiting for the pod of {name}"));
+        say(&format!("cassay waits for the pod of {name}"));
         let pods = job::watch_set(kubectl, name)?;
         let mut told = String::new();
         let pod = pods.until_told(

@@ -213,7 +213,7 @@ fn packet_filter(share: f64) -> Result<String> {
     let needs = "the kernel needs nf_tables for bridges (option CONFIG_NF_TABLES_BRIDGE: modprobe \
                  nf_tables)";
     try_filter(&losses, share, needs)?;
-    Ok("nf_tables of a bridge".to_owned())
+    Ok("packet filters of the bridge between the hosts (nf_tables)".to_owned())
 }
 
 /// Tries the packet filter of a host in a temporary namespace. Then checks the permission to use it
@@ -231,7 +231,7 @@ fn host_filter(share: f64) -> Result<String> {
     try_filter(&loss.both_ways(), share, needs)?;
     let own = Filter::<HostLoss>::open()?.tables();
     own.context("this user may not change the network (root, or CAP_NET_ADMIN)")?;
-    Ok("nf_tables of the machine".to_owned())
+    Ok("packet filters of the machine (nf_tables)".to_owned())
 }
 
 fn try_filter<L: Lose + Sync>(losses: &[L], share: f64, needs: &'static str) -> Result<()> {

@@ -166,7 +166,7 @@ impl Wire {
             });
         }
         if self.segments.is_some_and(|reader| !reader.is_empty()) {
-            return Err(io::Error::other("the node sends more data than its answer"));
+            return Err(io::Error::other("the node sent more data than one answer"));
         }
         self.link.stream.stream().set_nonblocking(true)?;
         self.link.stream.time_arrivals();

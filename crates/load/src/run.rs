@@ -357,7 +357,7 @@ fn check(config: &Config) -> Result<(), LoadError> {
     }
     if (in_flight as usize) < workers {
         return refuse(format!(
-            "{in_flight} operations in flight for {workers} workers leave some workers without \
+            "with only {in_flight} operations in flight, some of the {workers} workers have no \
              work; use fewer workers"
         ));
     }

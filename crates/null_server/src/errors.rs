@@ -106,7 +106,7 @@ pub fn append_refusal(out: &mut Vec<u8>, stream: i16, code: ErrorCode, body: &[u
         },
         _ => ErrorDetail::None,
     };
-    let why = "the null target answers a share of the operations with this error, as the study \
-               requests";
+    let why = "the null target answers a share of the operations with this error, because the \
+               study requests it";
     reply::error(out, stream, code, why, &detail);
 }

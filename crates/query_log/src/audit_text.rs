@@ -178,12 +178,12 @@ const FORMATS: &[Format] = &[
     (
         |_, text| text.starts_with("Type: audit") && text.contains("\nLogMessage: "),
         "the output of `auditlogviewer`",
-        "give cassay the files that this program read",
+        "pass the files that this program read",
     ),
     (
         |_, text| text.starts_with("Type: ") && text.contains("\nQuery start time: "),
         "the output of `fqltool dump`",
-        "give cassay the files `*.cq4` that this program read",
+        "pass the files `*.cq4` that this program read",
     ),
     (
         |_, text| text.contains("user:") && text.contains("|timestamp:"),

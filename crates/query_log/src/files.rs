@@ -48,7 +48,7 @@ pub enum ReadError {
         why: String,
     },
     /// The logs contain no record that cassay can replay.
-    #[error("cassay cannot replay any operation of the log{}", describe(.0))]
+    #[error("the log contains no operation that cassay can replay{}", describe(.0))]
     Nothing(Nothing),
 }
 
@@ -168,10 +168,13 @@ fn unread_notes(folder: &str, unread: Vec<PathBuf>) -> Vec<String> {
         }
         (!paths.is_empty()).then(|| {
             let (count, names) = (paths.len(), names.join(", "));
-            format!("{folder}: cassay did not read {count} of its entries, {why}: {names}")
+            format!(
+                "{folder}: cassay did not read {count} of the files and folders in it, {why}: \
+                 {names}"
+            )
         })
     };
-    let packed = note(packed, "because they are packed (unpack them first)");
+    let packed = note(packed, "because they are compressed (unpack them first)");
     let other = note(other, "because they have no query log");
     packed.into_iter().chain(other).collect()
 }
@@ -330,7 +333,7 @@ fn queue_notes(queue: &Queue<impl foreign::Source>) -> Vec<String> {
     let skipped = queue.foreign().map(|skipped| {
         format!(
             "has a record of {} bytes at byte {} that the queue marks as metadata, but that is \
-             neither its header nor its index; cassay skipped the record, so some requests may be \
+             neither a header nor an index; cassay skipped the record, so some requests may be \
              missing",
             skipped.bytes, skipped.at
         )

@@ -73,7 +73,7 @@ impl Why {
             Why::Definition => "these requests define objects (CREATE, ALTER, DROP)",
             Why::Administration => "these requests empty tables, or grant and revoke permissions",
             Why::Use => "these requests choose a keyspace (USE)",
-            Why::System => "these requests concern the server's own keyspaces, which drivers query",
+            Why::System => "these requests use the server's own keyspaces, which drivers query",
             Why::FurtherPage => "these requests fetch another page of an earlier read",
             Why::NoValues => "an audit log does not contain the values of these requests",
             Why::AuditBatch => {
@@ -82,7 +82,7 @@ impl Why {
             Why::Failed => "these requests failed",
             Why::NoStatement => "these requests execute no statement (logins, PREPARE)",
             Why::NoKeyspace => "neither the statement nor the connection sets a keyspace",
-            Why::Unknown => "cassay does not know the kind of these statements",
+            Why::Unknown => "cassay does not support this kind of statement",
             Why::OtherValues => {
                 "the number of values in these requests differs from the number of markers"
             }

@@ -88,7 +88,7 @@ fn a_full_query_log_of_a_real_node_is_what_was_asked_of_it() {
         6 left out: these requests define objects (CREATE, ALTER, DROP)
         1 left out: these requests empty tables, or grant and revoke permissions
         2 left out: these requests choose a keyspace (USE)
-        14 left out: these requests concern the server's own keyspaces, which drivers query
+        14 left out: these requests use the server's own keyspaces, which drivers query
         2 left out: these requests fetch another page of an earlier read
     "#]]
     .assert_eq(&describe(&recording));
@@ -329,7 +329,7 @@ fn every_part_of_a_queue_that_is_not_read_is_said() {
         (with_header(middle, 0xC000_0000), "an end mark at byte"),
         (
             with_header(middle, 0x4000_0000 | rest),
-            "neither its header nor its index",
+            "neither a header nor an index",
         ),
         (
             bytes[..middle].to_vec(),
@@ -399,7 +399,8 @@ fn rotated_files_are_read_in_the_order_of_their_times() {
     assert_eq!(recording.operations(), 2);
     let notes = &recording.logs[0].notes;
     assert!(
-        notes[0].contains("did not read 2 of its entries, because they are packed")
+        notes[0]
+            .contains("did not read 2 of the files and folders in it, because they are compressed")
             && notes[0].ends_with(": audit.log.12.gz, audit.log.13.zip"),
         "{notes:?}"
     );

@@ -19,7 +19,7 @@ pub(crate) const LAST_WORDS_LIMIT: Duration = Duration::from_secs(1);
 /// output of the process that leads to the agent, if any.
 pub(crate) fn silence_reason(way: Option<&LastWords>) -> String {
     let Some(words) = way else {
-        return "the other side closed the connection".to_owned();
+        return "the other machine closed the connection".to_owned();
     };
     match words.lines(LAST_WORDS_LIMIT).pop() {
         Some(line) => format!("the process that connects to the agent ended: {line}"),

@@ -106,7 +106,7 @@ fn tally(comparisons: &[ComparisonRecord], metric: &str) -> String {
         (Finding::Equivalent, "equivalent", "equivalent"),
         (
             Finding::Inconclusive,
-            "the runs cannot show a difference",
+            "these runs cannot show a difference",
             "inconclusive",
         ),
     ] {

@@ -232,12 +232,12 @@ fn node(node: &NodeRecord) -> NodeView {
 fn files() -> Vec<FileView> {
     let files = [
         ("study.yaml", "the original text of the study"),
+        ("plan.json", "the plan: every trial with all its settings"),
+        ("findings.json", "every number on this page, as JSON"),
         (
-            "plan.json",
-            "the resolved study: every trial with all its settings",
+            "journal.ndjson",
+            "the journal: every change of the run's state, with its time",
         ),
-        ("findings.json", "every number of this page, for programs"),
-        ("journal.ndjson", "every change of state, with its time"),
         ("trials/*/trial.json", "the settings of one trial"),
         (
             "trials/*/intervals.ndjson",
@@ -261,7 +261,7 @@ fn files() -> Vec<FileView> {
         ),
         (
             "trials/*/probes/*.ndjson",
-            "readings of hosts, processes, JVMs and the database",
+            "readings of the probes: hosts, processes, JVMs and Cassandra",
         ),
         (
             "trials/*/overview.json, series.ndjson, window.hlog",
@@ -269,7 +269,7 @@ fn files() -> Vec<FileView> {
         ),
         (
             "trials/*/nodes.json",
-            "state of hosts and nodes: tokens, settings and flags in effect, proofs",
+            "state of hosts and nodes: tokens, and the settings and flags in effect",
         ),
         ("trials/*/logs/", "logs of the nodes"),
     ];

@@ -59,19 +59,19 @@ fn ends(cause: &CauseRecord) -> Option<String> {
     let [first, last] = cause.ends?;
     Some(match cause.metric.as_deref()? {
         "ops_per_s" => format!(
-            "{} op/s in its first trial, {} in its last",
+            "{} op/s in the first trial, {} in the last",
             whole(first),
             whole(last)
         ),
         "pending_compactions" => {
             format!(
-                "{} pending after the first trial, {} after the last",
+                "{} were pending after the first trial, {} after the last",
                 whole(first),
                 whole(last)
             )
         }
         _ => format!(
-            "a median of {} ms in its first trial, {} ms in its last",
+            "a median latency of {} ms in the first trial, {} ms in the last",
             short(first, 3),
             short(last, 3)
         ),

@@ -41,11 +41,12 @@ pub fn sentence(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) ->
         }
         Finding::Inconclusive => {
             return format!(
-                "{at}, no winner between “{contender}” and “{baseline}” ({}){left_open}.",
+                "{at}, the comparison of “{contender}” with “{baseline}” is inconclusive \
+                 ({}){left_open}.",
                 open_change_words(comparison)
             );
         }
-        Finding::Equivalent => format!("“{contender}” and “{baseline}” perform the same"),
+        Finding::Equivalent => format!("“{contender}” and “{baseline}” are equivalent"),
         Finding::LooksDifferent => format!("“{contender}” looks different from “{baseline}”"),
         Finding::Faster | Finding::Slower => {
             format!("“{contender}” is {} than “{baseline}”", comparison.verdict)
@@ -177,8 +178,8 @@ pub fn incomparable(pair: &IncomparablePair<'_>) -> String {
         place,
     } = *pair;
     format!(
-        "{}, cassay cannot compare “{contender}” and “{baseline}” by {}: on both sides, the value \
-         is only a lower bound, because {}.",
+        "{}, cassay cannot compare “{contender}” and “{baseline}” by {}: both values are only \
+         lower bounds, because {}.",
         where_words(metric, place),
         metric_words(metric),
         match metric {
@@ -193,7 +194,8 @@ fn undecided(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) -> St
     let mut parts = Vec::new();
     if let Some(between) = comparison.between_runs {
         parts.push(format!(
-            "not interleaved, so the interval allows for {} from run to run",
+            "the runs were not interleaved, so the interval allows for a difference of {} from run \
+             to run",
             percent(between)
         ));
     }
@@ -230,14 +232,14 @@ fn could_see(
     };
     if let Some(variant) = cut_off.filter(|_| comparison.metric == PEAK) {
         return format!(
-            "the value of “{variant}” is only a lower bound, because a search ended before the \
-             load was too high, so the comparison can decide in one direction only"
+            "a search ended before the load was too high, so the value of “{variant}” is only a \
+             lower bound, and the comparison can decide in one direction only"
         );
     }
     if let Some(variant) = cut_off {
         return format!(
-            "the value of “{variant}” is only a lower bound, because the client abandoned \
-             operations or never sent them, so the comparison can decide in one direction only"
+            "the client abandoned operations or never sent them, so the value of “{variant}” is \
+             only a lower bound, and the comparison can decide in one direction only"
         );
     }
     let Some(share) = comparison.could_see else {
@@ -340,10 +342,10 @@ pub fn robust(comparison: &ComparisonRecord) -> Option<String> {
 fn too_early(looks: &LooksRecord, pairs: usize) -> String {
     match looks.how {
         LooksHow::Anytime => {
-            format!("{pairs} pairs are too few for an anytime-valid interval")
+            format!("{pairs} pairs of trials are too few for an anytime-valid interval")
         }
         _ => format!(
-            "{pairs} pairs are fewer than the {} of the first look",
+            "the run has {pairs} pairs of trials, but judges the comparison only from {} pairs on",
             looks.min
         ),
     }

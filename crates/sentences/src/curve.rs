@@ -24,8 +24,8 @@ fn sentence(curve: &CurveRecord) -> Option<String> {
                 None => format!("{least} or more"),
             };
             format!(
-                "{scales}. According to its curve, the maximum is {} op/s at {} in flight (95 %: \
-                 {between}), and more in flight then reduces throughput.",
+                "{scales}. According to its curve, the maximum is {} op/s at {} operations in \
+                 flight (95 %: {between}), and more operations in flight reduce throughput.",
                 whole(peak.ops_per_s),
                 whole(peak.threads)
             )

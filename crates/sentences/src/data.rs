@@ -87,7 +87,7 @@ fn promised(record: &ReadBackRecord) -> String {
             format!("cassay does not know whether the configuration allows this: {why}.")
         }
         PromiseKind::None => format!(
-            "{} of these must not happen: no failure explains them.",
+            "No failure explains {} of these differences, which must not happen.",
             count(record.against())
         ),
     }

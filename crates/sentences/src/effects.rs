@@ -77,7 +77,8 @@ impl Words<'_> {
     fn over_looks(&self) -> Option<String> {
         let is_so = self.effects.looks.is_some();
         is_so.then(|| {
-            "these intervals hold over all looks at the growing number of blocks.".to_owned()
+            "these intervals are valid at all looks together, while the number of blocks grows."
+                .to_owned()
         })
     }
 
@@ -164,8 +165,8 @@ impl Words<'_> {
             // The interval of this effect alone excludes 1. The effect is undecided only because of
             // the number of effects.
             _ if leaves_one_out(effect) => format!(
-                "{axis}: {what} changes {metric} by {change}, {average}, if this is the only \
-                 question. Among the {} questions here, the change may be chance{}.",
+                "{axis}: {what} changes {metric} by {change}, {average}, if this were the only \
+                 comparison. Among the {} comparisons here, the change may be due to chance{}.",
                 self.effects.effects.len(),
                 settle(effect.blocks_to_settle)
             ),
@@ -203,7 +204,7 @@ impl Words<'_> {
                 .and_then(|b| b.into_iter().max());
             let more = blocks.map_or_else(String::new, |n| format!("; {n} blocks would decide"));
             format!(
-                "The run does not show whether these interact: {}{more}.",
+                "The run does not show whether these settings interact: {}{more}.",
                 pairs.join("; ")
             )
         })
@@ -240,13 +241,13 @@ impl Words<'_> {
     fn without_interval(&self) -> Option<String> {
         match self.effects.without_interval? {
             WithoutInterval::Sequential => Some(
-                "no effect has an interval or a verdict: the combinations did not take turns \
-                 (`repeat.order: interleaved`)."
+                "no effect has an interval or a verdict, because the combinations were not \
+                 interleaved (`repeat.order: interleaved`)."
                     .to_owned(),
             ),
             WithoutInterval::Blocks => Some(
-                "no effect has an interval or a verdict: that requires at least three blocks with \
-                 every combination. Begin with five (`repeat.blocks: 5`)."
+                "no effect has an interval or a verdict, because that requires at least three \
+                 blocks with every combination. Begin with five (`repeat.blocks: 5`)."
                     .to_owned(),
             ),
         }

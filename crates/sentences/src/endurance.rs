@@ -132,8 +132,8 @@ fn apart_words(found: &EnduredRecord) -> Option<String> {
         _ => String::new(),
     };
     Some(format!(
-        "Compared with the {} before, throughput was {}; the highest of these throughputs was {} \
-         times the lowest (95 %: {} to {}){margin}",
+        "Compared with the windows of {} before it, the long window had {} throughput; the highest \
+         of these throughputs was {} times the lowest (95 %: {} to {}){margin}",
         lengths.join(" and "),
         changes_words(&changes)?,
         ratio(apart),
@@ -180,7 +180,7 @@ fn growth_words(shown: &[&EnduranceRecord]) -> String {
     let horizon_days = shown.iter().flat_map(|one| &one.growths).map(|one| one.horizon_days);
     match (leaks.is_empty(), horizon_days.reduce(f64::min)) {
         (false, _) => leaks.join(", "),
-        (true, None) => "No probe shows whether a resource grows".to_owned(),
+        (true, None) => "No probe recorded a resource that may grow".to_owned(),
         (true, Some(days)) => format!(
             "No resource would reach its limit within {}",
             duration(days * 86_400.0)

@@ -59,11 +59,11 @@ pub fn best(
 /// States how the rate of recorded traffic relates to the rate at the time of the recording.
 pub fn recorded_speed(speed: f64) -> String {
     let speed = if speed == 1.0 {
-        "its recorded speed".to_owned()
+        "the recorded speed".to_owned()
     } else {
-        format!("{speed} times its recorded speed")
+        format!("{speed} times the recorded speed")
     };
-    format!("This rate is the average rate of the recorded traffic at {speed}.")
+    format!("This rate is the average rate of the replay at {speed}.")
 }
 
 /// Names the variants that have no usable result, in one sentence.
@@ -173,8 +173,8 @@ mod tests {
     #[test]
     fn recorded_traffic_names_its_speed() {
         for (speed, words) in [
-            (1.0, "at its recorded speed."),
-            (0.25, "at 0.25 times its recorded speed."),
+            (1.0, "at the recorded speed."),
+            (0.25, "at 0.25 times the recorded speed."),
         ] {
             assert!(recorded_speed(speed).ends_with(words), "{speed}");
         }

@@ -38,7 +38,7 @@ fn sentence(record: &LimitRecord) -> String {
             format!("{event}, but no observed resource became full.")
         }
         (None, Some(nearest)) => format!(
-            "{event}, but no observed resource was full. Nearest its limit was {}.",
+            "{event}, but no observed resource was full. The resource nearest to its limit was {}.",
             resource(nearest)
         ),
         (None, None) => format!("{event}, but the probes observed no resources of the target."),
@@ -77,7 +77,7 @@ fn others(record: &LimitRecord) -> String {
         }
     }
     if !untested.is_empty() {
-        said.push_str(&format!(" cassay did not test {}.", untested.join(", ")));
+        said.push_str(&format!(" No experiment tested {}.", untested.join(", ")));
     }
     said
 }
@@ -94,18 +94,18 @@ fn short_name(kind: LimitKind) -> &'static str {
         LimitKind::Thread => "the busiest thread",
         LimitKind::Cpu => "the CPU",
         LimitKind::CommitLogSync => "the sync of the commit log",
-        LimitKind::CommitLogSegments => "the segments of the commit log",
-        LimitKind::MemtableSpace => "the space for memtables",
+        LimitKind::CommitLogSegments => "the wait for commit log segments",
+        LimitKind::MemtableSpace => "the wait for memtable space",
         LimitKind::FlushWriters => "the flush writers",
         LimitKind::Compactors => "the compactors",
         LimitKind::Safepoints => "the safepoints",
         LimitKind::Pause => "the longest pause",
         LimitKind::PacketLoss => "packet loss",
-        LimitKind::BetweenNodes => "the time between nodes",
+        LimitKind::BetweenNodes => "the time that requests spend between nodes",
         LimitKind::ClientLink => "the time outside of the coordinator",
         LimitKind::ReadRepair => "read repairs",
-        LimitKind::SstablesPerRead => "the SSTables per read",
-        LimitKind::Tombstones => "the tombstones per read",
+        LimitKind::SstablesPerRead => "the number of SSTables per read",
+        LimitKind::Tombstones => "the number of tombstones per read",
         LimitKind::Caches => "the caches",
         LimitKind::Stage => "the read and write threads",
         LimitKind::TransportQueue => "the coordinator threads",
@@ -204,7 +204,9 @@ fn resource(one: &LimitCandidateRecord) -> String {
             format!("the client itself, at {share} of its capacity (full from {limit})")
         }
         LimitKind::OtherPrograms => {
-            format!("other programs, which used {share} of the CPUs of a full machine")
+            format!(
+                "other programs, which used {share} of the CPUs while the machine was fully busy"
+            )
         }
         LimitKind::CpuQuota => {
             format!("the CPU quota of {place}, which throttled {share} of its periods")
@@ -237,8 +239,8 @@ fn resource(one: &LimitCandidateRecord) -> String {
             format!("the compactors of {place}, {share} of which are busy while compactions wait")
         }
         LimitKind::Safepoints => format!(
-            "threads of {place} that are slow to reach a safepoint: {share} of the time in which \
-             the JVM was stopped"
+            "threads of {place} that are slow to reach a safepoint: this wait was {share} of the \
+             time in which the JVM was stopped"
         ),
         LimitKind::Pause => format!(
             "a pause of {place}, whose length was {share} of the p99.9 \
@@ -321,8 +323,8 @@ mod tests {
         };
         assert_eq!(
             sentence(&record),
-            "The target had its highest load at 500 op/s, but no observed resource was full. \
-             Nearest its limit was a queue of 0.31 requests at the disk machine/vda."
+            "The target had its highest load at 500 op/s, but no observed resource was full. The \
+             resource nearest to its limit was a queue of 0.31 requests at the disk machine/vda."
         );
     }
 
@@ -410,7 +412,7 @@ mod tests {
             said.contains(" The experiment with the CPU is inconclusive: with "),
             "{said}"
         );
-        let untested = " cassay did not test the read and write threads (too long), the longest \
+        let untested = " No experiment tested the read and write threads (too long), the longest \
                         pause (too long).";
         assert!(said.ends_with(untested), "{said}");
     }

@@ -42,8 +42,8 @@ fn difference(of: &ProfilesRecord, record: &ProfileDifferenceRecord) -> Vec<Stri
     let blocks = counted(record.blocks, "block");
     if record.blocks < BLOCKS_MIN {
         return vec![format!(
-            "The profiles of {baseline} and {contender} have {blocks}, which is too few to name \
-             frames. cassay needs {BLOCKS_MIN}."
+            "The profiles of {baseline} and {contender} cover only {blocks}. cassay compares \
+             frames only from {BLOCKS_MIN} blocks on."
         )];
     }
     let named: Vec<&FrameDifferenceRecord> = causes(record).collect();

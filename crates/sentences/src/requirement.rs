@@ -40,8 +40,8 @@ pub fn sentences(requirements: &[RequirementRecord], verdict: Verdict) -> Vec<St
     }
     if !missed.is_empty() && verdict == Verdict::Invalid {
         said.push(
-            "The run is also invalid, which decides its exit code: a missed requirement counts \
-             only in a run that is not invalid."
+            "The run is also invalid, and this decides its exit code: a missed requirement decides \
+             the exit code only of a run that is not invalid."
                 .to_owned(),
         );
     }
@@ -141,7 +141,7 @@ mod tests {
         let missed = [one("a", RequirementOutcome::Missed, false)];
         let said = sentences(&missed, Verdict::Invalid);
         assert!(
-            said[2].contains("also invalid, which decides its exit code"),
+            said[2].contains("also invalid, and this decides its exit code"),
             "{said:?}"
         );
         let met = [one("a", RequirementOutcome::Met, false)];

@@ -48,8 +48,7 @@ fn screen_sentences(screen: &ScreenRecord, is_tuned: bool) -> Vec<String> {
         .collect();
     said.push(if parts.is_empty() {
         format!(
-            "{at} none of {count} settings changes {metric} by more than chance would (about {} \
-             %).",
+            "{at} no effect of the {count} settings on {metric} exceeds chance (about {} %).",
             significant(screen.me.exp_m1() * 100.0, 2)
         )
     } else {

@@ -18,7 +18,7 @@ pub fn sentences(tuning: &TuningRecord) -> Vec<String> {
     }
     if !tuning.reason.is_empty() {
         let what = if tuning.kept.is_empty() {
-            "The tuning did not run"
+            "cassay did not tune the settings"
         } else {
             "cassay did not compare the tuned settings with the defaults"
         };

@@ -113,11 +113,11 @@ impl NotMeasured {
         };
         match self {
             NotMeasured::WholeLater(late_s) => format!(
-                "{what} {} s after {ended}: cassay did not measure the recovery",
+                "{what} only {} s after {ended}, so cassay did not measure the recovery",
                 short(late_s, 3)
             ),
             NotMeasured::NeverWhole => {
-                format!("cassay did not observe that {what}, so it did not measure the recovery")
+                format!("cassay did not observe that {what}, so the recovery is unknown")
             }
             NotMeasured::LittleLeft(left_s) => format!(
                 "{what} {} s before {ended}, but {HOLD_S} s are required: cassay did not measure \
@@ -212,7 +212,7 @@ pub fn unknown_effect(found: &RecoveryRecord) -> Option<String> {
         return None;
     }
     let why = match found.unseen.as_slice() {
-        [] => "the measured window has no interval of the fault".to_owned(),
+        [] => "the measured window contains no interval during the fault".to_owned(),
         reasons => reasons.join("; "),
     };
     Some(format!("cassay cannot judge the effect: {why}"))

@@ -172,7 +172,7 @@ pub(crate) fn damage(
     let meta = match fs::symlink_metadata(&whole) {
         Ok(meta) => meta,
         Err(e) if is_absent(&e) => return Ok(seen("no file".to_owned())),
-        Err(e) => return Ok(seen(format!("cassay cannot read it ({e})"))),
+        Err(e) => return Ok(seen(format!("cassay cannot read the file ({e})"))),
     };
     if !meta.is_file() {
         return Ok(seen(NO_FILE.to_owned()));
@@ -187,7 +187,7 @@ pub(crate) fn damage(
         match foreign::open(FileKind::RunFile, &whole).and_then(FileSum::from_reader) {
             Ok(sum) if sum == *expected => None,
             Ok(sum) => seen(sum.to_string()),
-            Err(e) => seen(format!("cassay cannot read it ({e})")),
+            Err(e) => seen(format!("cassay cannot read the file ({e})")),
         },
     )
 }

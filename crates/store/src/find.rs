@@ -225,7 +225,8 @@ pub(crate) fn place(results: &Path, name: &str) -> Result<PathBuf> {
         many => {
             let names: Vec<&str> = many.iter().map(|&i| ids[i].as_str()).collect();
             bail!(
-                "{name:?} is the start of several runs: {}; write more characters",
+                "several runs have names that begin with {name:?}: {}; write more characters of \
+                 the name",
                 names.join(", ")
             )
         }

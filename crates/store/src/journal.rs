@@ -154,7 +154,7 @@ impl Line {
             let record = parsed();
             let record = match (chained, record) {
                 (true, Ok(_)) => {
-                    Err("the line has no checksum that chains it to the line before it".to_owned())
+                    Err("the line has no checksum that includes the previous line".to_owned())
                 }
                 (_, record) => record,
             };
@@ -170,7 +170,7 @@ impl Line {
         let chain_to = |before: &String| file_digests::short([before.as_bytes(), body.as_bytes()]);
         let record = match before {
             Some(before) if !before.iter().any(|one| chain_to(one) == stated) => {
-                Err("the line was changed, or does not follow the line before it".to_owned())
+                Err("the line was changed, or another line was removed before this line".to_owned())
             }
             _ => parsed(),
         };

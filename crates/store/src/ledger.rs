@@ -99,7 +99,8 @@ impl Ledger {
         let is_vouched = self.sums.contains_key(&path);
         if !is_vouched && self.summed {
             self.notes.push(format!(
-                "{} is not in the journal: the trial does not count, and a resume repeats it",
+                "{} is not in the journal, so the trial does not count, and `cassay resume` \
+                 repeats the trial",
                 whole.display()
             ));
             return Ok(());

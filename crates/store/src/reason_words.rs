@@ -23,12 +23,18 @@ const OF_RULES: [(&str, &str); 21] = [
     ("V12", NOT_STEADY),
     ("V13", "A fault was not confirmed, or not healed"),
     ("V14", "Reads returned data that differs from the writes"),
-    ("V15", "The record is not enough to repeat the run"),
-    ("V16", "The record lacks the ratio of data to memory"),
+    (
+        "V15",
+        "The records of the run are not sufficient to repeat it",
+    ),
+    (
+        "V16",
+        "The records do not contain the ratio of data to memory",
+    ),
     ("V17", "Probes cost too much"),
     ("V18", "Other programs used the machine"),
     ("V19", "The target did not answer for some time"),
-    ("V20", "The clock was set"),
+    ("V20", "A wall clock was set during the window"),
     ("V21", "Nodes had uncaught exceptions"),
 ];
 
@@ -45,7 +51,7 @@ const OF_QUANTITIES: [(&str, Quantity, &str); 19] = [
     (
         "V3",
         LessThanFastest,
-        "A client did less than the fastest one",
+        "A client achieved less than the fastest client",
     ),
     ("V4", StallLongest, "The client itself was stalled"),
     ("V4", Stalled, "The client itself was stalled"),

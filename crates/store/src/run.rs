@@ -292,7 +292,7 @@ fn locate(path: &Path) -> Result<PathBuf> {
     let path = fs::canonicalize(path).with_context(|| format!("open {}", path.display()))?;
     if !path.join(file::PLAN).is_file() {
         bail!(
-            "{} is not a run: the folder contains no {}; see `cassay list`",
+            "{} is not the folder of a run: it contains no {}; `cassay list` shows all runs",
             path.display(),
             file::PLAN
         );
@@ -418,8 +418,8 @@ fn read_known(path: &Path) -> Result<Vec<u8>> {
         serde_json::from_slice(&bytes).with_context(|| format!("{} is damaged", path.display()))?;
     match head.format {
         Some(format) if format > u64::from(FORMAT) => bail!(
-            "{} has format {format}, but this cassay reads formats up to {FORMAT}: use the newer \
-             cassay that wrote the run ({})",
+            "{} has the format {format}, but this version of cassay reads only formats up to \
+             {FORMAT}: use the newer version that wrote the run ({})",
             path.display(),
             head.cassay.as_deref().unwrap_or("version unknown")
         ),

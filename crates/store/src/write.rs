@@ -101,7 +101,7 @@ impl RunWriter {
         let plan_path = path.join(file::PLAN);
         if !plan_path.is_file() {
             bail!(
-                "{} is not a run: the folder contains no {}",
+                "{} is not the folder of a run: it contains no {}",
                 path.display(),
                 file::PLAN
             );

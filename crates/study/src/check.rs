@@ -23,7 +23,7 @@ pub const RESERVED_NAMES: [&str; 1] = ["latest"];
 pub fn study(root: &Node, diagnostics: &mut Diagnostics) -> Tree {
     if !matches!(root.raw, Raw::Map(_)) {
         let message = format!("a study is a mapping of keys, not {}", root.describe());
-        let hint = "begin with `study: a-name`".to_owned();
+        let hint = "begin the file with `study: a-name`".to_owned();
         diagnostics.add(&root.place, message, Some(hint));
         return Tree::Null;
     }
@@ -262,7 +262,7 @@ pub(crate) fn any(node: &Node) -> Tree {
 fn secret(node: &Node, path: &str, key_place: &Place, diagnostics: &mut Diagnostics) -> Tree {
     let hint = || {
         Some(format!(
-            "write `{path}: {{secret: NAME}}`, pass --secret NAME=file:PATH"
+            "set `{path}: {{secret: NAME}}` and pass --secret NAME=file:PATH"
         ))
     };
     let [entry] = node.entries().unwrap_or_default() else {

@@ -51,9 +51,9 @@ fn cannot_reach(settings: &Settings) -> Option<String> {
 fn remedy(target: &Target) -> &'static str {
     match target {
         Target::Local(_) => {
-            "run the nodes on machines that the clients can reach (`target.local.machines`)"
+            "start the nodes on machines that the clients can reach (`target.local.machines`)"
         }
-        Target::Attach(_) => "use addresses that the clients can reach",
+        Target::Attach(_) => "name addresses of the nodes that the clients can reach",
         Target::Null(_) => "attach to a cluster that the clients can reach (`target.attach`)",
     }
 }
@@ -69,9 +69,9 @@ fn one_after_the_other(settings: &Settings) -> Option<String> {
     let is_meant = commands > 1 && forms.len() == 1 && settings.client.machines.len() > 1;
     is_meant.then(|| {
         format!(
-            "the {commands} commands of `workload.{}` differ only in their numbers. They run one \
-             after the other, each on all clients. To give each client a range at the same time, \
-             write one command with the whole range and `client.split: range`",
+            "the {commands} commands in `workload.{}` differ only in their numbers. cassay runs \
+             them one after the other, each on all clients. To divide one range among the clients, \
+             write one command with the full range, and set `client.split: range`",
             import.tool.name()
         )
     })
@@ -116,7 +116,7 @@ mod tests {
             (
                 "{local: {nodes: 2}}",
                 "cannot reach the nodes of `target.local`, which have loopback addresses, so the \
-                 run would fail when its clients connect. Either run the nodes on machines",
+                 run would fail when its clients connect. Either start the nodes on machines",
             ),
             (
                 "{local: {hosts: 2}}",

@@ -164,8 +164,8 @@ fn replication_stated(schema: &Schema) -> Result<Option<Replication>, String> {
     let place = |(name, copies): (String, String)| match copies.trim().parse::<u32>() {
         Ok(number) => Ok((name, number)),
         Err(_) => Err(format!(
-            "the replication of the workload's keyspace has `{name}: {copies}`, which is not a \
-             whole number"
+            "the workload's keyspace has the replication `{name}: {copies}`, which is not a whole \
+             number of replicas"
         )),
     };
     let places: Vec<(String, u32)> = pairs
@@ -289,8 +289,8 @@ fn unreadable(node: &Node, tree: &Tree, can_be_read: bool, out: &mut Diagnostics
     let asks = tree.find(path).and_then(Tree::text) == Some("all");
     if asks && !can_be_read && tree.find("target.null").is_none() {
         let message =
-            "the workload has no read whose rows cassay can compare with the written rows";
-        let hint = "name such a read under `verify` of the workload file, or use another workload";
+            "the workload has no read that cassay could use to compare rows with the written rows";
+        let hint = "name such a read under `verify` in the workload file, or use another workload";
         let place = &node.nearest(path).place;
         out.add(place, message, Some(hint.to_owned()));
     }
@@ -307,11 +307,12 @@ fn loads(node: &Node, tree: &Tree, parts: &Parts<'_>, program: &Program, out: &m
         let message = format!(
             "`{path}` writes rows, but {file} does not name the statement that writes them"
         );
-        let hint = "add `load: write` to the file, or use `present` if the rows exist";
+        let hint = "name the statement in the file, for example `load: write`, or use `present` if \
+                    the rows exist";
         (message, hint.to_owned())
     } else if program.rows() != parts.data.rows {
         let message = format!(
-            "`{path}` requests {} rows, but the CSV of {file} has only {} records",
+            "`{path}` requests {} rows, but the CSV file of {file} has only {} records",
             parts.data.rows,
             program.rows()
         );

@@ -165,9 +165,11 @@ fn hosts(local: &LocalSpec) -> Vec<String> {
     let apart = match (hosts.isolation, &hosts.pods) {
         (_, Some(pods)) => &target_differences::pods_words(pods),
         _ if hosts.are_machines() => &format!("on the machines {}", hosts.names().join(" ")),
-        (Isolation::Auto, None) => "isolated if this machine supports it, else on loopback",
+        (Isolation::Auto, None) => {
+            "isolated if this machine supports isolation, otherwise on loopback addresses"
+        }
         (Isolation::Hosts, None) => "kept apart",
-        (Isolation::Loopback, None) => "on loopback, not isolated",
+        (Isolation::Loopback, None) => "on loopback addresses, not isolated",
     };
     let (count, shares) = (hosts.count, local.nodes_of_hosts());
     let each = || shares.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
@@ -280,7 +282,7 @@ pub(crate) fn topology(asked: &Topology) -> Option<String> {
         Smt::OnePerCore => "one thread of each core".to_owned(),
     }));
     let kept = Some(asked.housekeeping).filter(|cores| *cores > 0);
-    words.extend(kept.map(|cores| format!("{cores} cores of each NUMA node free of nodes")));
+    words.extend(kept.map(|cores| format!("{cores} cores of each NUMA node without nodes")));
     words.extend(asked.client.map(|count| format!("{} for the client", cpus(count))));
     (*asked != Topology::default()).then(|| words.join(", "))
 }

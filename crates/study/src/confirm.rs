@@ -33,8 +33,8 @@ pub fn confirming(text: &str, matrix: &str, settings: &[String]) -> Result<Strin
         Ok(made)
     } else {
         Err(
-            "the key `screen` of the study is not at the beginning of a line, so cassay cannot \
-             replace it automatically: paste the `matrix` from the report"
+            "cassay can replace the key `screen` of the study only at the beginning of a line: \
+             replace it with the `matrix` from the report"
                 .to_owned(),
         )
     }
@@ -113,6 +113,6 @@ scales:
     #[test]
     fn a_screening_in_one_line_is_refused_with_a_text_to_paste() {
         let said = confirming("{study: s, screen: {settings: {}}}\n", "matrix: {}\n", &[]);
-        assert!(said.unwrap_err().contains("paste the"));
+        assert!(said.unwrap_err().contains("replace it with the"));
     }
 }

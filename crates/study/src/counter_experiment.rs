@@ -72,7 +72,7 @@ pub fn change(kind: LimitKind, tree: &Tree, cpus: Option<f64>) -> Result<Setting
                     "the nodes have no isolated hosts (`{HOST}`), so cassay cannot limit their CPUs"
                 ));
             }
-            let cpus = cpus.ok_or("the number of CPUs of a node is not known")?;
+            let cpus = cpus.ok_or("cassay does not know the number of CPUs of a node")?;
             let to = json!(measure::number::round(cpus * LESS, 3));
             let from = measure::number::short(cpus, 3);
             Ok(SettingChange::one(&quota, from, to, false))
@@ -145,9 +145,11 @@ fn commit_log_sync(tree: &Tree) -> Result<SettingChange, String> {
             merge(&mut overlay, &period.overlay);
             Ok(SettingChange { overlay, ..sync })
         }
-        _ => {
-            Err("the commit log syncs periodically, so writes wait only for a slow disk".to_owned())
-        }
+        _ => Err(
+            "the commit log already syncs periodically, so no setting makes writes wait less for \
+             the disk"
+                .to_owned(),
+        ),
     }
 }
 

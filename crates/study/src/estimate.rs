@@ -267,10 +267,10 @@ fn required_warning(blocks: usize, settings: &Settings) -> Option<String> {
     }
     let counts = match require.inconclusive {
         IfInconclusive::Estimate => {
-            "the requirement is then missed if the estimate is beyond its limit"
+            "the run then misses the requirement if the value itself exceeds the limit"
         }
         IfInconclusive::Pass => "the requirement then passes with any value",
-        IfInconclusive::Miss => "the requirement is then missed",
+        IfInconclusive::Miss => "the run then misses the requirement",
     };
     let window = if is_short {
         format!(" of {window_s} s (less than {SHORT_WINDOW_S} s)")
@@ -278,9 +278,9 @@ fn required_warning(blocks: usize, settings: &Settings) -> Option<String> {
         String::new()
     };
     Some(format!(
-        "{} may remain inconclusive with {}{window}: the result may have no interval, and {counts} \
-         (`require.inconclusive`). Use {INTERVAL_BLOCKS_MIN} blocks (`repeat.blocks`) or a longer \
-         `window.measure`",
+        "{} may remain inconclusive with {}{window}, because the result may have no confidence \
+         interval: {counts} (`require.inconclusive`). Use {INTERVAL_BLOCKS_MIN} blocks \
+         (`repeat.blocks`) or a longer `window.measure`",
         inconclusive.join(", "),
         counted(blocks, "window")
     ))
@@ -300,9 +300,10 @@ fn volume_warning(settings: &Settings, row_bytes: u64) -> Option<String> {
         return None;
     }
     Some(format!(
-        "{} rows take an estimated {} on each host before compression, and the volume of a host is \
-         {}, with a quarter for the commit log. The volume may be full before all rows are loaded. \
-         Raise `target.local.host.volume`, or lower `data.load.operations`",
+        "{} rows take an estimated {} on each host before compression. The volume of a host has \
+         {}, of which cassay reserves a quarter for the commit log. So the volume may be full \
+         before all rows are loaded. Raise `target.local.host.volume`, or lower \
+         `data.load.operations`",
         units::format_count(rows),
         measure::number::bytes(data),
         units::format_bytes(volume)

@@ -39,9 +39,9 @@ fn too_early(settings: &Settings) -> Option<String> {
     let is_early = first.at_ns < BEFORE_MIN_S * SECOND_NS;
     is_early.then(|| {
         format!(
-            "cassay cannot judge the effect of `{}`, because it needs {BEFORE_MIN_S} s of the \
-             window before the first fault, and this fault comes after {}. Set `at: \
-             {EARLIEST_PROPOSED_S}s` or more",
+            "cassay will not judge the effect of `{}`: it compares with the window before the \
+             first fault, which must last at least {BEFORE_MIN_S} s, but the fault starts after \
+             {}. Set `at: {EARLIEST_PROPOSED_S}s` or more",
             first.kind.name,
             about_duration(seconds(first.at_ns))
         )
@@ -63,7 +63,7 @@ fn too_short(settings: &Settings) -> Option<String> {
     }
     let restart = if fault.kind.takes_away {
         format!(
-            "about {} for its node to start, and ",
+            "about {} until its node has started, and ",
             about_duration(RESTART_S)
         )
     } else {
@@ -71,8 +71,8 @@ fn too_short(settings: &Settings) -> Option<String> {
     };
     Some(format!(
         "the window of {} may end before the recovery from `{}` is visible. The fault ends {} \
-         after the window begins, and the recovery needs {restart}{} of normal load. Set \
-         `window.measure: {}` or more",
+         after the window begins, and a recovery is visible only after {restart}{} of normal load. \
+         Set `window.measure: {}` or more",
         about_duration(window_s),
         fault.kind.name,
         about_duration(end_s(fault)),
@@ -150,7 +150,10 @@ mod tests {
         let all = warnings_for(&freeze(8), "60s");
         assert_eq!(all.len(), 1, "{all:?}");
         assert!(
-            all[0].contains("of `node-pause`, because it needs 10 s of"),
+            all[0].contains(
+                "of `node-pause`: it compares with the window before the first fault, which must \
+                 last at least 10 s"
+            ),
             "{all:?}"
         );
         assert!(all[0].contains("after 8.0 s. Set `at: 15s`"), "{all:?}");

@@ -135,7 +135,8 @@ fn matrix_axis(base: &Node, axis: &Entry, values: &[Node], out: &mut Diagnostics
     for value in values {
         let Some(name) = level_name(value) else {
             let message = format!("`{PATH}.{}` has {} as a value", axis.key, value.describe());
-            let hint = "write a plain value, or use `matrix` for several keys".to_owned();
+            let hint = "write a single value such as 512MiB, or use `matrix` to set several keys"
+                .to_owned();
             out.add(&value.place, message, Some(hint));
             continue;
         };
@@ -186,7 +187,7 @@ fn payload(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Op
             "`{PATH}.payload`: the workload `{workload}` has no parameter for the row size"
         );
         let hint = format!(
-            "{} have such a parameter; use `matrix` for other workloads",
+            "only {} have such a parameter; for other workloads, use `matrix`",
             names.join(" and ")
         );
         out.add(&axis.place, message, Some(hint));
@@ -228,9 +229,10 @@ fn load(base: &mut Node, grid: &Node, mut points: Vec<Entry>, out: &mut Diagnost
         .filter(|entry| !matches!(entry.key.as_str(), "grid" | "arrival" | "scale_up"));
     for other in others {
         let message = format!("the procedure has a grid and `{}`", other.key);
-        let hint = "a grid sweeps over its own `threads` or `rate`: remove one of the two \
-                    procedures"
-            .to_owned();
+        let hint =
+            "the grid already measures all values of its `threads` or `rate`: remove one of the \
+             two procedures"
+                .to_owned();
         out.add(&other.place, message, Some(hint));
     }
     if points.len() != 1 {
@@ -266,9 +268,10 @@ pub fn beside(
     out: &mut Diagnostics,
 ) {
     if base.find("screen").is_some() {
-        let message =
-            format!("the study has both `{path}` and `screen`, which chooses its own combinations");
-        let hint = "split the study into two".to_owned();
+        let message = format!(
+            "the study has both `{path}` and `screen`, but `screen` itself chooses the combinations"
+        );
+        let hint = "move one of the two keys to another study".to_owned();
         out.add(&grid.place, message, Some(hint));
         return;
     }

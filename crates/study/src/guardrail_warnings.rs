@@ -19,8 +19,8 @@ pub(crate) fn warnings(study: &Study) -> Vec<String> {
     }
     let warning = |name: String| {
         format!(
-            "`{name}` is a guardrail and has no effect here. Guardrails only apply to ordinary \
-             users, and without authentication every client is a superuser. Add `authentication: \
+            "`{name}` is a guardrail and has no effect here: guardrails apply only to ordinary \
+             users, but without authentication every client is a superuser. Add `authentication: \
              password` to `target.local`, so that the load logs in as an ordinary user"
         )
     };

@@ -60,8 +60,8 @@ impl<'a> Inputs<'a> {
         }
         let Some(folder) = self.folder else {
             return Err(
-                "a run does not store recorded traffic: with --trust, cassay reads it again from \
-                 its original path"
+                "a run does not store recorded traffic: pass --trust, and cassay reads the traffic \
+                 again from its original path"
                     .to_owned(),
             );
         };
@@ -88,7 +88,7 @@ impl<'a> Inputs<'a> {
             return Ok(text.clone());
         }
         let Some(folder) = self.folder else {
-            return Err(format!("this run does not contain {name}"));
+            return Err(format!("this run has no copy of the file {name}"));
         };
         let text = read_below(folder, name)?;
         self.read.borrow_mut().insert(name.to_owned(), text.clone());
@@ -177,7 +177,7 @@ pub fn stays_inside(folder: &Folder, name: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "{name} is outside the study's folder {}; put the file into the folder of the study",
+        "{name} is outside the study's folder {}: move the file to this folder",
         folder.path.display()
     ))
 }
@@ -205,7 +205,7 @@ fn locate(folder: &Folder, name: &str) -> Result<PathBuf, String> {
     // The check resolves links, because a link could lead outside the folder.
     let failed = |error: std::io::Error| {
         format!(
-            "cannot read {}: {error}; a path in a study is relative to the folder of the study",
+            "cannot read {}: {error}. A path in a study is relative to the folder of the study",
             path.display()
         )
     };

@@ -117,9 +117,7 @@ impl Ratio {
         }
         let names_place = !self.of_at.is_empty() || !self.to_at.is_empty();
         if !self.over.is_empty() && names_place {
-            return Err(
-                "the figure has `over` and also names a point: remove one of the two".to_owned(),
-            );
+            return Err("a figure has both `over` and a point: remove one of the two".to_owned());
         }
         if !METRICS.contains(&self.metric.as_str()) {
             let known = METRICS.join(", ");

@@ -92,7 +92,7 @@ fn tuning(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.tree.find("tune").is_some() && subject.node.find("screen").is_none() {
         out.add(
             &subject.node.nearest("tune").place,
-            "`tune` requires `screen`, whose settings it tunes".to_owned(),
+            "`tune` requires `screen`, because it tunes the settings in `screen`".to_owned(),
             Some("add `screen: {settings: {…}}`, or remove `tune`".to_owned()),
         );
     }
@@ -107,15 +107,15 @@ fn until_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     if subject.tree.find("faults").is_none() {
         let message = format!(
-            "`{path}: faults` ends the window after its faults, but the study has no faults"
+            "`{path}: faults` ends the window after the last fault, but the study has no faults"
         );
         let hint = Some("remove `window.until`, or add `faults`");
         subject.say(path, message, hint, out);
     }
     if subject.tree.find("repeat.without_faults") == Some(&Tree::Bool(true)) {
         let message = format!(
-            "`repeat.without_faults` compares windows of equal length, and `{path}: faults` ends \
-             some of them early"
+            "`repeat.without_faults` compares windows of equal length, but `{path}: faults` ends \
+             some windows early"
         );
         let hint = Some("remove one of them");
         subject.say(path, message, hint, out);
@@ -224,9 +224,11 @@ fn phases(subject: &Subject<'_>, out: &mut Diagnostics) {
         for key in ["compaction".to_owned(), "compression".to_owned()].into_iter().chain(options) {
             let (here, whole) = (format!("{phase}.keyspace.{key}"), format!("keyspace.{key}"));
             if subject.wrote(&here) && !subject.wrote(&whole) {
-                let message = format!("`{here}` is set, but its value outside the phase is not");
-                let hint =
-                    format!("set `{whole}` too, because the tables keep the value after the phase");
+                let message = format!("`{here}` is set in a phase, but not outside the phase");
+                let hint = format!(
+                    "also set `{whole}`: without it, the tables would keep the value after the \
+                     phase"
+                );
                 subject.say(&here, message, Some(&hint), out);
             }
         }
@@ -241,8 +243,8 @@ fn phases(subject: &Subject<'_>, out: &mut Diagnostics) {
 fn null_behaviour(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.wrote("target.null.drift") && !subject.wrote("target.null.capacity") {
         let path = "target.null.drift";
-        let message = format!("`{path}` only applies to a target with `capacity`");
-        let hint = "add `capacity`, in operations per second";
+        let message = format!("`{path}` requires `capacity` of the null target");
+        let hint = "add `capacity` to `target.null`, in operations per second";
         subject.say(path, message, Some(hint), out);
     }
     let ns = |path: &str| subject.tree.find(path).and_then(Tree::duration_ns);

@@ -119,10 +119,14 @@ fn is_of(units: Units, word: &str, asked: &Node, out: &mut Diagnostics) -> bool 
         Some((_, of)) if *of == units => true,
         Some((_, of)) => {
             let message = format!(
-                "`{PATH}` counts {}, but `instances: {word}` needs other units",
+                "`{PATH}` divides the machine into {}, but `instances: {word}` requires other \
+                 units",
                 units.name()
             );
-            let hint = format!("write `units: {}`, for one node per unit", of.name());
+            let hint = format!(
+                "write `units: {}`, so that each unit has one node",
+                of.name()
+            );
             let place = asked.find("instances").map_or(&asked.place, |node| &node.place);
             out.add(place, message, Some(hint));
             false
@@ -133,7 +137,7 @@ fn is_of(units: Units, word: &str, asked: &Node, out: &mut Diagnostics) -> bool 
 /// Checks a study with one node on each unit. Such a study must have one host, and must not state
 /// another number of nodes.
 fn one_host(base: &Node, place: &Place, out: &mut Diagnostics) {
-    let hint = "remove the second key: each unit has one node";
+    let hint = "remove `nodes` and `nodes_per_host`, because cassay starts one node per unit";
     for key in ["nodes", "nodes_per_host"] {
         if base.find(&format!("{LOCAL}.{key}")).is_some() {
             let message = format!("`{PATH}` and `{LOCAL}.{key}` both set the number of nodes");
@@ -152,7 +156,7 @@ fn one_bound(base: &Node, asked: &Node, out: &mut Diagnostics) {
     let search = SEARCHES.iter().find(|key| base.find(&format!("procedure.{key}")).is_some());
     if let (Some(search), Some(bound)) = (search, asked.find("p99_ms")) {
         let message = format!("`{PATH}.p99_ms` and `procedure.{search}` both set a latency limit");
-        let hint = format!("remove `p99_ms`: cassay uses the result of `{search}`");
+        let hint = format!("remove `p99_ms`, because the limit of `{search}` already applies");
         out.add(&bound.place, message, Some(hint));
     }
 }
@@ -170,7 +174,8 @@ fn not_in_sides(base: &Node, out: &mut Diagnostics) {
     });
     for side in sides("variants").into_iter().chain(values) {
         if let Some(own) = side.find(PATH) {
-            let message = format!("`{PATH}` applies to the whole study, but a variant sets it");
+            let message =
+                format!("`{PATH}` applies to all variants of the study, but a variant sets it");
             let hint = "set it once, in `procedure` of the study".to_owned();
             out.add(&own.place, message, Some(hint));
         }

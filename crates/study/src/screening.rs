@@ -40,10 +40,12 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Option<Vec<Side<'n>>>
         // A setting without values is skipped here, because the check of the form refuses it.
         if count != 2 && count != 0 {
             let message = format!(
-                "`{}` has {count} values; a screening needs two",
+                "`{}` has {count} values, but a screening needs exactly two",
                 setting.key
             );
-            let hint = "use the two values that are furthest apart, or use `matrix`".to_owned();
+            let hint = "keep the two values that are furthest apart, or use `matrix` to compare \
+                        all values"
+                .to_owned();
             out.add(&setting.place, message, Some(hint));
         }
         is_good &= count == 2;
@@ -84,21 +86,21 @@ fn is_sized(base: &Node, settings: &[Entry], out: &mut Diagnostics) -> Option<De
         return design;
     }
     let (path, message, hint) = if count < least {
-        let message = format!("a screening of {count} settings; the minimum is {least}");
+        let message = format!("the screening has {count} settings; the minimum is {least}");
         (
             PATH,
             message,
             "measure every combination of the settings: use `matrix`",
         )
     } else if count > most {
-        let message = format!("a screening of {count} settings; the maximum is {most}");
+        let message = format!("the screening has {count} settings; the maximum is {most}");
         (
             PATH,
             message,
             "remove some settings, or split the study into two",
         )
     } else {
-        let message = format!("folding over has no advantage in the design for {count} settings");
+        let message = format!("`fold` has no advantage in the design for {count} settings");
         (
             "screen.fold",
             message,
@@ -229,7 +231,7 @@ mod tests {
         );
         let mut three = SETTINGS;
         three[0] = "a: {x: {}, y: {client: {timeout: 5s}}, z: {client: {timeout: 6s}}}";
-        assert!(said(&three, "").contains("a screening needs two"));
+        assert!(said(&three, "").contains("a screening needs exactly two"));
         let mut same = SETTINGS;
         same[0] = "a: {x: {}, y: {client: {compression: snappy}}}";
         let same = said(&same, "");
@@ -241,7 +243,7 @@ mod tests {
         let eight: Vec<String> = (0..8).map(named).collect();
         let eight: Vec<&str> = eight.iter().map(String::as_str).collect();
         let fold = said(&eight, "  fold: true");
-        assert!(fold.contains("folding over has no advantage"), "{fold}");
+        assert!(fold.contains("`fold` has no advantage"), "{fold}");
     }
 
     #[test]

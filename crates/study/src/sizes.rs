@@ -171,7 +171,7 @@ mod tests {
         });
         let load = "procedure: {fixed: {rate: 100}}\nwindow: {measure: 720h}\n";
         let broken = said_on("local", &format!("{load}faults:\n{faults}"));
-        let words = "`faults` has too many faults in a window";
+        let words = "`faults` injects too many faults in a window";
         assert!(broken.contains(words), "{broken}");
         let blocks =
             "repeat: {blocks: 1000}\nprocedure: {sweep: {threads: [THREADS]}}\nvariants:\n";

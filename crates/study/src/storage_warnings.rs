@@ -40,9 +40,9 @@ fn flushed_otherwise(study: &Study, differing: &BTreeSet<&'static str>) -> Optio
     };
     let class = study.variants.iter().find_map(|variant| slow(&variant.settings))?;
     Some(format!(
-        "Cassandra compresses a table with {class} by LZ4 when it flushes, and with {class} only \
-         when it compacts. So LZ4 compresses the files of a short run: `target: {{local: {{yaml: \
-         {{flush_compression: table}}}}}}` flushes with {class} too"
+        "when Cassandra flushes a table with {class}, it compresses the SSTables with LZ4, and \
+         uses {class} only when it compacts them. So a short run may measure LZ4. To flush with \
+         {class} too, set `target: {{local: {{yaml: {{flush_compression: table}}}}}}`"
     ))
 }
 
@@ -68,8 +68,9 @@ fn incompressible(
     })?;
     let keys: Vec<String> = differing.iter().map(|key| format!("`{key}`")).collect();
     Some(format!(
-        "variants differ in {}, but the rows of {} hardly compress (LZ4 leaves {:.0} % of them): \
-         results about disk space and compressors only apply to random bytes. {}",
+        "variants differ in {}, but the rows of {} are hardly compressible: LZ4 compresses them to \
+         {:.0} % of their size. Results about disk space and compressors apply only to such data. \
+         {}",
         keys.join(", "),
         workload.file.as_ref().unwrap_or(&workload.name),
         share * 100.0,
@@ -111,10 +112,10 @@ fn remedy(workload: &Workload) -> &'static str {
         known.is_some_and(|named| named.params.iter().any(|(param, _, _)| *param == "compressible"))
     };
     if workload.file.is_some() {
-        "`compressible=0.7` in its texts and blobs leaves about a third"
+        "With `compressible=0.7` in its texts and blobs, LZ4 compresses them to about a third"
     } else if has_parameter(&workload.name) {
-        "`workload: {params: {compressible: 0.7}}` leaves about a third"
+        "With `workload: {params: {compressible: 0.7}}`, LZ4 compresses them to about a third"
     } else {
-        "`kv` and `standard1` have a parameter `compressible`"
+        "The workloads `kv` and `standard1` have a parameter `compressible`"
     }
 }

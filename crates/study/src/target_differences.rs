@@ -25,9 +25,9 @@ pub fn only_reached_from_here(target: &Target) -> Option<&'static str> {
         Target::Local(local) if local.hosts.is_none() => {
             Some("the nodes of `target.local`, which have loopback addresses")
         }
-        Target::Local(_) => {
-            Some("the simulated hosts of `target.local`, whose network is within this machine")
-        }
+        Target::Local(_) => Some(
+            "the simulated hosts of `target.local`, whose network exists only within this machine",
+        ),
         Target::Attach(attach) => {
             let mut points = attach.contact_points.iter();
             let are_said = attach.kubernetes.is_none() && attach.secure_connect_bundle.is_none();

@@ -22,14 +22,14 @@ pub(crate) fn warnings(study: &Study) -> Vec<String> {
             if to.line().written_format(&yaml) == before {
                 let way_out = match to.line().name {
                     "5.0" => {
-                        "; `yaml: {storage_compatibility_mode: UPGRADING}` in the fault lets 5.0 \
-                         write its own format"
+                        ". With `yaml: {storage_compatibility_mode: UPGRADING}` in the fault, 5.0 \
+                         writes its newer format"
                     }
                     _ => "",
                 };
                 warnings.insert(format!(
-                    "`faults.upgrade_sstables: after` will rewrite no files: Cassandra {to} \
-                     writes `{before}` here, the format of the files of {}{way_out}",
+                    "`faults.upgrade_sstables: after` will rewrite no files: with these settings, \
+                     Cassandra {to} writes the format `{before}`, as {} does{way_out}",
                     spec.release
                 ));
             }

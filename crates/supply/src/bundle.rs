@@ -201,8 +201,8 @@ fn read<R: Read>(
     let (_, found, _) = hashing.end();
     if let Some(expected) = sha256.filter(|expected| !expected.eq_ignore_ascii_case(&found)) {
         bail!(
-            "the SHA-256 of the bundle is {found}, not {expected}: this is another bundle, or it \
-             was changed"
+            "the SHA-256 of the bundle is {found}, not {expected}: this is another bundle, or the \
+             bundle was changed"
         );
     }
     let was_there = recipe.checked(&folder).is_ok();
@@ -299,7 +299,7 @@ fn trusted(recipe: &Recipe, list: &List, is_vouched: bool) -> Result<Lock> {
         match listed.get(name) {
             Some(found) if found == sha256 => {}
             Some(found) => bail!(
-                "{name} is not the file of supply.lock: its SHA-256 is {found}, but the lock has \
+                "{name} does not match supply.lock: its SHA-256 is {found}, but supply.lock lists \
                  {sha256}\nhint: check whether another version of cassay wrote the bundle"
             ),
             None => bail!(

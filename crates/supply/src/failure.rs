@@ -7,16 +7,16 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error(
-        "cassay cannot reach {url}: {why}\nhint: check the network. HTTPS_PROXY names a proxy, \
-         SSL_CERT_FILE a company's own certificates, CASSAY_MAVEN_REPOSITORY a mirror. Without a \
-         network, `cassay supply import FILE` reads the output of `cassay supply export FILE` on \
-         another machine"
+        "cassay cannot reach {url}: {why}\nhint: check the network. Set HTTPS_PROXY to a proxy, \
+         SSL_CERT_FILE to your company's certificates, or CASSAY_MAVEN_REPOSITORY to a mirror. \
+         Without a network, run `cassay supply export FILE` on another machine, and `cassay supply \
+         import FILE` here"
     )]
     Unreachable { url: String, why: String },
     #[error(
-        "access to {url} is not permitted (HTTP {status})\nhint: if a user is required, write \
-         https://USER:PASSWORD@HOST/… in CASSAY_MAVEN_REPOSITORY for the repository, or \
-         http://USER:PASSWORD@HOST in HTTPS_PROXY for the proxy"
+        "access to {url} is not permitted (HTTP {status})\nhint: if the repository requires a \
+         login, set CASSAY_MAVEN_REPOSITORY to https://USER:PASSWORD@HOST/…; if the proxy requires \
+         one, set HTTPS_PROXY to http://USER:PASSWORD@HOST"
     )]
     Refused { url: String, status: u16 },
     #[error(
@@ -46,9 +46,9 @@ pub(crate) enum Failure {
         why: String,
     },
     #[error(
-        "{name} from {url} is not the file of supply.lock: its SHA-256 is {got}, but the lock has \
-         {expected}\nhint: try another repository; if it still differs, the download is not the \
-         original"
+        "{name} from {url} does not match supply.lock: its SHA-256 is {got}, but supply.lock lists \
+         {expected}\nhint: try another repository; if the file still differs, the download is not \
+         the original"
     )]
     Changed {
         name: String,
@@ -57,9 +57,9 @@ pub(crate) enum Failure {
         got: String,
     },
     #[error(
-        "{name} from {url} is not the file of supply.lock: it has {got} bytes, but the lock has \
-         {expected}\nhint: try another repository; if it still differs, the download is not the \
-         original"
+        "{name} from {url} does not match supply.lock: it has {got} bytes, but supply.lock lists \
+         {expected}\nhint: try another repository; if the file still differs, the download is not \
+         the original"
     )]
     Resized {
         name: String,
@@ -73,7 +73,8 @@ pub(crate) enum Failure {
         error: std::io::Error,
     },
     #[error(
-        "interrupted: cassay keeps the received part, and the same command continues the download"
+        "interrupted: cassay keeps the received part. To continue the download, run the same \
+         command again"
     )]
     Interrupted,
 }
@@ -109,7 +110,7 @@ fn disk_hint(error: &std::io::Error) -> &'static str {
             "free some space, or set CASSAY_CACHE to a folder on another disk; cassay keeps the \
              received part"
         }
-        _ => "CASSAY_CACHE names another folder for the jars",
+        _ => "to store the jars in another folder, set CASSAY_CACHE",
     }
 }
 

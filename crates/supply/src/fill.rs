@@ -99,7 +99,7 @@ fn with(
     };
     unpack(pinned, &jars)?;
     voice(Message::Line(&format!(
-        "checking {} files against supply.lock",
+        "cassay compares {} files with supply.lock",
         pinned.len()
     )));
     let lock = crate::lock::lock_of(pinned);
@@ -157,7 +157,7 @@ fn nearby(
     }
     if let Some(maven) = maven.filter(|_| copied > 0) {
         voice(Message::Line(&format!(
-            "{copied} of {} jars are in Maven's cache, {}",
+            "cassay copied {copied} of {} jars from Maven's cache, {}",
             progress.files_wanted,
             maven.display()
         )));
@@ -198,7 +198,7 @@ fn from_repository(
     let repository = chosen(repository, settings.mirror.as_deref())?;
     let bytes: u64 = here.missing.iter().map(|file| file.bytes).sum();
     voice(Message::Line(&format!(
-        "downloading {} of {} ({}) from {}, once",
+        "cassay downloads {} of {} ({}) from {}, once",
         number::counted(here.missing.len(), "jar"),
         recipe.product,
         number::bytes(bytes),
@@ -239,7 +239,8 @@ fn alone(work: &Path, voice: &mut Voice<'_>) -> Result<File> {
         Ok(()) => return Ok(file),
         Err(TryLockError::WouldBlock) => {
             voice(Message::Line(
-                "another cassay is downloading the same files: waiting for it",
+                "another cassay process is downloading the same files: this process waits until \
+                 the download has ended",
             ));
         }
         Err(TryLockError::Error(error)) => return Err(error).with_context(what),
@@ -267,7 +268,7 @@ fn fill_with_maven(folder: &Path, recipe: &Recipe, voice: &mut Voice<'_>) -> Res
         Some(pinned) => {
             let lock = crate::lock::lock_of(pinned);
             voice(Message::Line(&format!(
-                "checking {} files against supply.lock",
+                "cassay compares {} files with supply.lock",
                 lock.len()
             )));
             check(&jars, &lock, "Maven")?;

@@ -136,8 +136,8 @@ fn supply_release(cache: &Path, release: &Release, voice: &mut Voice<'_>) -> Res
     let (lock, _) = filled(&folder, &recipe, None, voice)?;
     if recipe.pinned.is_none() {
         voice(Message::Line(&format!(
-            "cassay does not pin Cassandra {release} as it pins {}: Maven checked the checksums of \
-             its jars during the download",
+            "cassay does not know the checksums of Cassandra {release}, unlike those of {}, so \
+             only Maven checked the jars during the download",
             release.line().pinned
         )));
     }

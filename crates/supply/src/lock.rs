@@ -96,7 +96,7 @@ pub(crate) fn check_known(lock: &Lock, release: &Release) -> Result<()> {
         let found = lock.get(&name).filter(|_| name.ends_with(".jar"));
         if let Some(found) = found.filter(|found| **found != sha256) {
             bail!(
-                "{name} is not the jar of supply.lock: its SHA-256 is {found}, but the lock has \
+                "{name} does not match supply.lock: its SHA-256 is {found}, but supply.lock lists \
                  {sha256}\nhint: remove this jar from Maven's repository (~/.m2) and try again"
             );
         }
@@ -133,9 +133,9 @@ pub(crate) fn check(folder: &Path, lock: &Lock, by: &str) -> Result<()> {
         };
         if found != *digest {
             bail!(
-                "{name} is not the jar of supply.lock: its SHA-256 is {found}, but the lock has \
-                 {digest}; it came from {by}\nhint: remove the jar from that source and try again; \
-                 if it still differs, the download is not the original"
+                "{name} from {by} does not match supply.lock: its SHA-256 is {found}, but \
+                 supply.lock lists {digest}\nhint: remove the jar from that source and try again; \
+                 if the jar still differs, the download is not the original"
             );
         }
     }
@@ -206,7 +206,7 @@ mod tests {
         std::fs::write(folder.path().join("b.jar"), "sEcond").unwrap();
         let error = check().unwrap_err().to_string();
         assert!(
-            error.starts_with("b.jar is not the jar of supply.lock"),
+            error.starts_with("b.jar from Maven does not match supply.lock"),
             "{error}"
         );
         std::fs::remove_file(folder.path().join("b.jar")).unwrap();
@@ -236,6 +236,6 @@ mod tests {
         let jamm = lock.keys().find(|name| name.starts_with("jamm-")).cloned();
         lock.insert(jamm.unwrap(), "0".repeat(64));
         let error = check_known(&lock, &release).unwrap_err().to_string();
-        assert!(error.contains("is not the jar of supply.lock"), "{error}");
+        assert!(error.contains("does not match supply.lock"), "{error}");
     }
 }

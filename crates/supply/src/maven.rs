@@ -63,7 +63,7 @@ pub(crate) fn run(
 ) -> Result<()> {
     let program = program().with_context(|| missing(release))?;
     voice(Message::Line(&format!(
-        "downloading the jars of Cassandra {release} with Maven, once (about 70 MB)"
+        "cassay downloads the jars of Cassandra {release} with Maven, once (about 70 MB)"
     )));
     let mut command = process::command(&program);
     command.arg("-B").arg("-f").arg(work.join("pom.xml")).arg(COPY_GOAL);
@@ -101,8 +101,8 @@ pub(crate) fn run(
         return Ok(());
     }
     bail!(
-        "Maven could not fetch Cassandra's jars ({status}): {}\nhint: check the network; Maven has \
-         its own settings (proxy, mirror) in ~/.m2/settings.xml",
+        "Maven could not download Cassandra's jars ({status}): {}\nhint: check the network, and \
+         Maven's proxy and mirror settings in ~/.m2/settings.xml",
         failures.join("\n  ")
     )
 }

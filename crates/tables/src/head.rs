@@ -107,7 +107,7 @@ pub(crate) fn place<'r, R: 'r>(
         .whole(
             "threads",
             "operations",
-            "Operations in flight of a closed loop.",
+            "Number of operations in flight, in a closed loop.",
             move |row| match point(row) {
                 Some(Point::Threads(threads)) => Some(threads.into()),
                 _ => None,
@@ -116,7 +116,7 @@ pub(crate) fn place<'r, R: 'r>(
         .whole(
             "rate_per_s",
             "op/s",
-            "Offered operations per second of an open loop.",
+            "Offered rate in operations per second, in an open loop.",
             move |row| match point(row) {
                 Some(Point::Rate(rate)) => Some(rate),
                 _ => None,

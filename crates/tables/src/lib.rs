@@ -63,7 +63,7 @@ pub fn export(run: &Run, folder: &Path, wanted: &ExportRequest) -> Result<Export
     }
     if run.is_long && !wanted.every_reading {
         exported.notes.push(
-            "the run is long: the export contains its probe readings as periods, at most 512 of \
+            "the run is long: the export summarizes its probe readings in periods, at most 512 for \
              each series (`--every-reading` writes all readings)"
                 .to_owned(),
         );

@@ -85,8 +85,8 @@ pub(crate) fn bounds<'r, R: 'r>(
 ) -> Table<'r, R> {
     table.words(
         "lower_bounds",
-        "Columns of this row whose values are lower bounds, because the run did not follow some \
-         operations to their end; separated by spaces.",
+        "Columns of this row whose values are lower bounds, because the client did not wait until \
+         all operations ended; separated by spaces.",
         move |row| {
             let mut names = Vec::new();
             for (clock, record) in [Clock::Latency, Clock::Service].into_iter().zip(of(row)) {

@@ -86,9 +86,9 @@ impl Allow {
     /// # Errors
     /// A part of the text does not have this form. The error describes the valid forms.
     pub fn parse(text: &str) -> Result<Allow, String> {
-        let form = "write ACT=KEYSPACE or ACT=KEYSPACE.TABLE, and separate several by commas; ACT \
-                    is create, write, alter, truncate or drop; for nodes, write restart, signal, \
-                    network or pods";
+        let form = "write ACT=KEYSPACE or ACT=KEYSPACE.TABLE, separated by commas. ACT is create, \
+                    write, alter, truncate or drop. For nodes, write restart, signal, network or \
+                    pods";
         let mut all = Allow::default();
         for part in text.split(',') {
             let of_nodes = NodeAct::ALL.into_iter().find(|act| act.name() == part.trim());

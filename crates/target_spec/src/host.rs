@@ -63,7 +63,9 @@ impl DiskSpec {
         let value = |name: &str| match limits.get(name).map(|text| (text, text.parse::<u64>())) {
             None => Ok(None),
             Some((_, Ok(number))) => Ok(Some(number)),
-            Some((text, Err(_))) => Err(format!("the limit {name} is {text:?}, not a number")),
+            Some((text, Err(_))) => Err(format!(
+                "the limit {name} is {text:?}, which is not a number"
+            )),
         };
         let [read_iops, write_iops, read_rate, write_rate] =
             DiskSpec::default().each().map(|(name, _)| value(name));

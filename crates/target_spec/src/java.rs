@@ -67,7 +67,7 @@ pub(crate) fn java_refusal(spec: &LocalSpec) -> Option<(String, String)> {
                 majors_words(&fits)
             ),
             format!(
-                "use one of these versions; the default is `java: {}`",
+                "use one of these versions, or omit `java`: the default is `java: {}`",
                 fits[0]
             ),
         )

@@ -56,7 +56,8 @@ const OWNED: [(&[&str], &str); 5] = [
             "authorizer",
             "client_encryption_options",
         ],
-        "`racks` sets racks, `authentication` sets passwords, and cassay's nodes use no TLS",
+        "cassay configures this itself: `racks` sets racks, `authentication` sets passwords, and \
+         cassay's nodes use no TLS",
     ),
 ];
 

@@ -232,8 +232,9 @@ impl Raw {
             .collect();
         if !torn.is_empty() {
             self.notes.push(format!(
-                "the description puts threads of one core (CPUs {torn}) in different places. \
-                 cassay assumes that each core is in the place of its first CPU"
+                "the description assigns threads of one core (CPUs {torn}) to different packages, \
+                 NUMA nodes or caches. cassay assumes that each core belongs to those of its first \
+                 CPU"
             ));
         }
         seats

@@ -16,8 +16,9 @@ const TEXT_BYTES_MAX: usize = 32 << 20;
 const TAR_MARK: std::ops::Range<usize> = 257..262;
 
 /// Advice to the user for a path without a description.
-const FORMS: &str = "name a folder with sys/ in it, a tarball of one, hwloc's XML, the output of \
-                     `lscpu -J`, or a description such as \"pack:2 l3:1 core:8 pu:2\"";
+const FORMS: &str = "name a folder that contains sys/, a tarball of such a folder, hwloc's XML, \
+                     the output of `lscpu -J`, or a description such as \"pack:2 l3:1 core:8 \
+                     pu:2\"";
 
 impl Machine {
     /// Reads a machine from a path. The path may be that of a folder with the files of /sys (and

@@ -30,7 +30,7 @@ impl Release {
         let refused = |why: String| UnknownRelease {
             why,
             hint: format!(
-                "use a line ({}), or a release such as {}",
+                "use a release line ({}), or a release such as {}",
                 names(),
                 DEFAULT.pinned
             ),

@@ -45,16 +45,24 @@ pub(crate) enum Shape {
     Uniform,
     /// A normal distribution around the middle of the range, with `reach` standard deviations from
     /// the middle to either end. A value beyond an end becomes that end.
-    Gaussian { reach: f64 },
+    Gaussian {
+        reach: f64,
+    },
     /// An exponential distribution that decreases from the first value and is cut off at the last
     /// value. The range covers `reach` means. The default reach is half the logarithm of the size
     /// of the range, as in cassandra-stress.
-    Exponential { reach: Option<f64> },
+    Exponential {
+        reach: Option<f64>,
+    },
     /// Probability proportional to rank^-theta.
-    Zipf { theta: f64 },
+    Zipf {
+        theta: f64,
+    },
     /// Like `zipf`, but the popularity of a row depends on its age. The newest row is the most
     /// popular.
-    Latest { theta: f64 },
+    Latest {
+        theta: f64,
+    },
 }
 
 /// Parses a distribution. The error describes the mistake and the grammar.
@@ -71,9 +79,7 @@ pub(crate) fn parse(text: &str) -> Result<DistributionText, String> {
         Some((name, rest)) => match rest.strip_suffix(')') {
             Some(arguments) => (name, arguments),
             None => {
-                return Err(format!(
-                    "\"{text}\" lacks its closing parenthesis; {GRAMMAR}"
-                ));
+                return Err(format!("\"{text}\" has no closing parenthesis; {GRAMMAR}"));
             }
         },
     };

@@ -16,8 +16,8 @@ const ROWS_MEANING: &str = "distribution of the main stage's rows: uniform, sequ
                             others choose from the loaded rows";
 
 const COMPRESSIBLE_MEANING: &str = "share of the values' bytes that compression removes, from 0 to \
-     1. With 0, the bytes are random and no compressor removes any; with 0.7, about a third \
-     remains";
+                                    1. With 0, the bytes are random, and no compressor reduces \
+                                    their size; with 0.7, about a third of the size remains";
 
 /// A parameter, with its name, default and meaning.
 type Param = (&'static str, &'static str, &'static str);
@@ -26,7 +26,7 @@ const IOT_PARAMS: &[Param] = &[
     (
         "sources",
         "10000",
-        "number of machines, which report in turn",
+        "number of machines, which report one after the other",
     ),
     (
         "stations",
@@ -36,7 +36,7 @@ const IOT_PARAMS: &[Param] = &[
     (
         "timespeed",
         "100",
-        "milliseconds between the readings of two rounds of all machines",
+        "milliseconds between two consecutive readings of the same machine",
     ),
     ("expiry_minutes", "60", "minutes per compaction window"),
     ("limit", "10", "maximum number of rows per read"),
@@ -204,8 +204,7 @@ static NAMES: [NamedWorkload; 8] = [
             (
                 "values",
                 "5",
-                "number of distinct values. About one swap in this number finds the value that it \
-                 expects",
+                "number n of distinct values: about one in n swaps finds the value that it expects",
             ),
             ("distribution", "uniform", ROWS_MEANING),
         ],

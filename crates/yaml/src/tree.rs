@@ -250,8 +250,8 @@ fn misplaced(text: &str, start: usize) -> Option<String> {
     }
     let columns: Vec<String> = open.iter().rev().map(usize::to_string).collect();
     Some(format!(
-        "the line begins with {own} spaces, but the keys above it begin with {}: keys of one \
-         section must begin in the same column",
+        "the line begins with {own} spaces, but the previous keys of this section begin with {}: \
+         keys of one section must begin in the same column",
         columns.join(" or ")
     ))
 }
@@ -357,8 +357,9 @@ impl<'a, 'd> Builder<'a, 'd> {
                 self.finish(node)?;
             }
             Event::Alias(_) => {
-                let hint = "write all settings; `variants` contains the differences".to_owned();
-                let message = "anchors and aliases are not part of a study";
+                let hint = "write all settings in full; use `variants` for settings that differ"
+                    .to_owned();
+                let message = "a study must not contain anchors or aliases";
                 self.diagnostics.add(&place, message, Some(hint));
                 self.finish(Node::plain("", place))?;
             }

@@ -349,9 +349,8 @@ mod tests {
 
     #[test]
     fn a_header_may_wrap_but_must_say_the_sentence() {
-        let manifest = |secret: &str| {
-            format!("[package]\ndescription = \"The only crate that {secret}.\"\n")
-        };
+        let manifest =
+            |secret: &str| format!("[package]\ndescription = \"The only crate that {secret}.\"\n");
         let tree = Tree::from_texts(&[
             (ARCHITECTURE, TABLE),
             ("crates/low/Cargo.toml", &manifest("reads bytes")),

@@ -87,7 +87,7 @@ impl Breakable for Slow {
         let rate = self.link.rate_bits_per_s;
         anyhow::ensure!(
             rate != Some(0),
-            "a link rate of 0 bit/s would disconnect the host: use a rate of at least 1 bit/s"
+            "a link rate of 0 bit/s would cut the host off: use a rate of at least 1 bit/s"
         );
         let mut links = Netlink::open()?;
         let before = links.limits(&self.name())?;

@@ -219,5 +219,5 @@ fn hosts_say_that_their_network_has_ended() {
     kill(&agents_of_cluster(&hosts.state().id, "switch", false));
     wait_until("it is known", || hosts.lost().is_some());
     let why = hosts.lost().unwrap();
-    assert!(why.contains("the agent of their switch"), "{why}");
+    assert!(why.contains("the agent of its switch"), "{why}");
 }

@@ -485,7 +485,7 @@ impl Search {
             0 => String::new(),
             _ => format!(
                 "; the search then verifies its result twice, with a window three times as long, \
-                 and lowers it by 3 % after each failure (at most {HOLDS_MAX} times)"
+                 and lowers the result by 3 % after each failure (at most {HOLDS_MAX} times)"
             ),
         };
         let expected = self.expected.map_or(String::new(), |share| {

@@ -28,7 +28,7 @@ impl Until {
     /// Describes the condition, such as `a request times out`.
     pub fn words(self) -> String {
         match self {
-            Until::Flat { .. } => "the rate no longer grows".to_owned(),
+            Until::Flat { .. } => "the achieved rate no longer grows".to_owned(),
             Until::Timeout => "a request times out".to_owned(),
             Until::Plateau => "throughput no longer grows beyond its noise".to_owned(),
             Until::Saturation => "throughput is below the offered rate".to_owned(),

@@ -240,7 +240,7 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> RuleResult {
         ),
         Some(_) => note(
             true,
-            "no steady state was detected before the window".into(),
+            "cassay detected no steady state before the window".into(),
         ),
         None => note(false, "the warm-up had a fixed length".into()),
     }

@@ -105,7 +105,7 @@ const RULES: [(&str, &str, Judge); 21] = [
     ("V1", "The client sent the load on time", client::schedule),
     (
         "V2",
-        "Latency runs from the intended start",
+        "Latency counts from the intended start",
         |evidence, _| client::two_clocks(evidence),
     ),
     (
@@ -113,10 +113,14 @@ const RULES: [(&str, &str, Judge); 21] = [
         "The client was not the limit",
         fleet::not_the_bottleneck,
     ),
-    ("V4", "Every client ran from start to end", fleet::present),
+    (
+        "V4",
+        "Every client ran without long stalls to the end",
+        fleet::present,
+    ),
     (
         "V5",
-        "Clients started together, clocks agree",
+        "Clients started together, and their clocks agree",
         fleet::together,
     ),
     (
@@ -139,31 +143,47 @@ const RULES: [(&str, &str, Judge); 21] = [
         "The data was settled before measuring",
         |evidence, _| target::settled(evidence),
     ),
-    ("V10", "The load is sustainable", |evidence, _| {
+    ("V10", "Pending compactions did not grow", |evidence, _| {
         target::sustainable(evidence)
     }),
-    ("V11", "The environment did not change", target::environment),
-    ("V12", "Steady, long enough, enough samples", client::window),
+    (
+        "V11",
+        "Processes, settings and the machine did not change",
+        target::environment,
+    ),
+    (
+        "V12",
+        "The window was steady, and had enough time and samples",
+        client::window,
+    ),
     ("V13", "Faults were confirmed and healed", |evidence, _| {
         target::faults(evidence)
     }),
-    ("V14", "The data read is the data written", |evidence, _| {
+    ("V14", "Reads returned the written data", |evidence, _| {
         data::data(evidence)
     }),
-    ("V15", "The run is repeatable", |evidence, _| {
-        target::recorded(evidence)
-    }),
-    ("V16", "The study declares caching", |evidence, _| {
-        target::caching(evidence)
-    }),
-    ("V17", "The cost of the probes is known", target::probes),
+    (
+        "V15",
+        "The records suffice to repeat the run",
+        |evidence, _| target::recorded(evidence),
+    ),
+    (
+        "V16",
+        "The ratio of data to memory is known",
+        |evidence, _| target::caching(evidence),
+    ),
+    ("V17", "The probes cost little", target::probes),
     (
         "V18",
-        "No other program used the machine",
+        "Other programs hardly disturbed the machine",
         fleet::undisturbed,
     ),
-    ("V19", "The target answered throughout", machine::answering),
-    ("V20", "The clock did not jump", fleet::clock_unset),
+    (
+        "V19",
+        "The target answered without long gaps",
+        machine::answering,
+    ),
+    ("V20", "The wall clock did not jump", fleet::clock_unset),
     ("V21", "No node had an uncaught exception", |evidence, _| {
         target::exceptions(evidence)
     }),

@@ -477,7 +477,7 @@ fn a_large_drift_within_chance_is_named_and_is_not_a_pass() {
         (
             twelve.collect(),
             RuleOutcome::Pass,
-            "which chance alone explains (limit 10 %)",
+            "which chance alone can explain (limit 10 %)",
         ),
         (
             seven.to_vec(),

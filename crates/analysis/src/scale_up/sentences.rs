@@ -23,7 +23,7 @@ impl MissingRatio {
     /// Describes the reason.
     pub fn words(self) -> String {
         match self {
-            MissingRatio::OneSocket => "the machine has one socket".to_owned(),
+            MissingRatio::OneSocket => "the machine has only one socket".to_owned(),
             MissingRatio::UnitIsSocket => {
                 "a socket is the unit, so a socket contains only one unit".to_owned()
             }
@@ -31,7 +31,9 @@ impl MissingRatio {
             MissingRatio::NotUsable(of) => {
                 format!("no trial of {} is usable", of.words())
             }
-            MissingRatio::NoCommonBlock => "no block has a usable trial of both sides".to_owned(),
+            MissingRatio::NoCommonBlock => {
+                "no block has a usable trial at both compared points".to_owned()
+            }
         }
     }
 }
@@ -97,7 +99,7 @@ impl ScaleUp {
         ];
         if self.machine.sockets < 2 {
             said.push(
-                "This machine has one socket, so the gain of a second socket is unknown."
+                "This machine has only one socket, so the gain of a second socket is unknown."
                     .to_owned(),
             );
         }
@@ -123,8 +125,8 @@ impl ScaleUp {
         let uneven = usable.filter(|point| point.split.is_none()).count();
         if uneven > 0 {
             said.push(format!(
-                "{uneven} of {} points do not divide evenly among their sockets, and the split is \
-                 unknown: no curve goes through them.",
+                "The units of {uneven} of {} points do not divide evenly among the sockets, and \
+                 the division is unknown. So no curve includes these points.",
                 self.points.len()
             ));
         }

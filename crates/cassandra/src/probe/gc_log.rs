@@ -136,8 +136,9 @@ impl GcLog {
         let has_time = |(written, _): &(LineTime, Event)| *written != LineTime::Missing;
         ensure!(
             parsed.iter().all(has_time),
-            "{} contains pauses without a time, which cassay omits\nhint: add a time to the lines: \
-             `-Xlog:…:file=…:time,uptime,level,tags`, or on Java 8 `-XX:+PrintGCDateStamps`",
+            "{} contains pauses without a time, which cassay omits\nhint: let the JVM write the \
+             time of each line: `-Xlog:…:file=…:time,uptime,level,tags`, or on Java 8 \
+             `-XX:+PrintGCDateStamps`",
             self.folder.join(&newest.name).display()
         );
         Ok(())
@@ -231,10 +232,17 @@ enum Event {
         heap: Option<f64>,
     },
     /// End of a concurrent collection, with the number of used bytes of the heap afterwards.
-    Collected { heap: f64 },
+    Collected {
+        heap: f64,
+    },
     /// Allocation stall of one thread.
-    Stall { ms: f64 },
-    Safepoint { reach_ms: f64, stopped_ms: f64 },
+    Stall {
+        ms: f64,
+    },
+    Safepoint {
+        reach_ms: f64,
+        stopped_ms: f64,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

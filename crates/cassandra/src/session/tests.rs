@@ -146,7 +146,10 @@ fn a_node_that_is_silent_is_given_up_at_the_time_out() {
     let limit = Duration::from_millis(20);
     let error = Session::open(address, &Access::default(), limit).unwrap_err();
     let text = format!("{error:#}");
-    assert!(text.contains("no answer in time"), "{text}");
+    assert!(
+        text.contains("the node did not answer before the timeout"),
+        "{text}"
+    );
     assert!(text.contains(&address.to_string()), "{text}");
 }
 

@@ -78,7 +78,9 @@ fn effect(value: &Value, row: &str) -> Effect {
     match java_text::says(value, row) {
         Some(true) => Effect::InEffect(row.to_string()),
         Some(false) => Effect::NotInEffect(row.to_string()),
-        None => Effect::NotShown(format!("the reported {row} is not the complete value")),
+        None => Effect::NotShown(format!(
+            "the server reports only a part of the value: {row}"
+        )),
     }
 }
 

@@ -142,7 +142,7 @@ fn compare(
             Some(Ok(Some(digest))) if digest != sstable.digest => {
                 let path = at.join(named(sstables::DIGEST));
                 problems.push(format!(
-                    "the digest in {} differs from that of the snapshot",
+                    "the digest in {} differs from the digest that the snapshot recorded",
                     path.display()
                 ));
             }

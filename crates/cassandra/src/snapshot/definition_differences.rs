@@ -51,9 +51,9 @@ pub fn refuse_different(
     match difference(&there, statements, keyspace) {
         None => Ok(true),
         Some(difference) => bail!(
-            "the definition of {keyspace} differs from that in the export, so cassay copied \
-             nothing: {difference}\nhint: drop the keyspace if you do not need it, or import into \
-             another cluster"
+            "the definition of {keyspace} differs from the definition in the export, so cassay \
+             copied nothing: {difference}\nhint: drop the keyspace if you do not need it, or \
+             import into another cluster"
         ),
     }
 }

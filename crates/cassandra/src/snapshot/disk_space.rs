@@ -36,10 +36,9 @@ fn judge(place: &NodeFiles<'_>, volume: &VolumeUse, memtables: u64) -> Result<()
         return Ok(());
     }
     bail!(
-        "{} of {} are free at {}, but TRUNCATE needs about {} to write the memtables to files. \
-         cassay changed nothing\nhint: restore offline (`snapshot restore --offline`, \
-         `data.restore: offline`), which removes files before it links others, or use a larger \
-         volume",
+        "only {} of {} are free at {}, but TRUNCATE needs about {} to flush the memtables. cassay \
+         changed nothing\nhint: use a larger volume, or restore offline (`snapshot restore \
+         --offline`, `data.restore: offline`), which removes the old files first",
         bytes(volume.available_bytes),
         bytes(volume.total_bytes),
         place.folder.display(),

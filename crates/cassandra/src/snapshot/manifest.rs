@@ -167,7 +167,8 @@ impl Manifest {
     pub fn check_format(&self) -> Result<()> {
         ensure!(
             self.format == FORMAT,
-            "the manifest has format {}, but this cassay supports {FORMAT}",
+            "the manifest has the format {}, but this version of cassay supports only the format \
+             {FORMAT}",
             self.format
         );
         Ok(())
@@ -269,7 +270,9 @@ mod tests {
         host.change(vec![manifest.write(root.path()).unwrap()]).unwrap();
         let error = format!("{:#}", Manifest::read(&host, root.path()).unwrap_err());
         assert!(
-            error.contains("has format 9, but this cassay supports 1"),
+            error.contains(
+                "has the format 9, but this version of cassay supports only the format 1"
+            ),
             "{error}"
         );
         assert!(Manifest::read(&host, &root.path().join("absent")).is_err());

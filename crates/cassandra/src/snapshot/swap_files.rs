@@ -28,7 +28,9 @@ pub fn swap(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Resu
         but: but.iter().map(|&name| name.to_owned()).collect(),
     };
     for table in &manifest.tables {
-        let id = tables.get(&table.name).context("a table has no id")?;
+        let id = tables
+            .get(&table.name)
+            .context("a row of system_schema.tables contains no table id")?;
         let live = place.table_folder(keyspace, &table.name, id);
         let from = manifest::table_folder(&snapshot, keyspace, &table.name);
         let link = hard_links::link(&table.files(), from, live.clone());

@@ -92,7 +92,10 @@ pub fn check_keyspace(keyspace: &str) -> Result<()> {
         bail!("{keyspace:?} is not a valid keyspace name: use only letters, digits and '_'");
     }
     if keyspace == "system" || keyspace.starts_with("system_") {
-        bail!("{keyspace} belongs to the server itself, so cassay does not snapshot or restore it");
+        bail!(
+            "{keyspace} is a keyspace of the server itself, which cassay neither snapshots nor \
+             restores"
+        );
     }
     Ok(())
 }
@@ -145,7 +148,7 @@ pub fn make_again(
 ) -> Result<Tables> {
     let found = query_tables(session, keyspace)?;
     if tables.iter().any(|table| !found.contains_key(*table)) {
-        say(&format!("creating the tables of {keyspace} again"));
+        say(&format!("cassay creates the tables of {keyspace} again"));
         for statement in statements {
             session
                 .execute_schema_if_absent(statement)

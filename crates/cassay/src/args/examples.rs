@@ -52,7 +52,8 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "cassay new sweep --target local --set repeat.blocks=3 --yes",
-                "Asks no questions: `--set` gives one answer, and the other answers are defaults.",
+                "Asks no questions: `--set` sets one answer, and the defaults answer the other \
+                 questions.",
             ),
             (
                 "cassay new upgrade --target attach:10.0.0.1 --to before.yaml",
@@ -75,7 +76,10 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "studies",
-        &[("cassay studies list", "Lists the studies in the program.")],
+        &[(
+            "cassay studies list",
+            "Lists the studies that cassay includes.",
+        )],
     ),
     (
         "studies list",
@@ -87,7 +91,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ("cassay studies copy first-look", "Writes first-look.yaml."),
             (
                 "cassay studies copy dse-vsan --to mine",
-                "Copies a folder of studies with the published figures.",
+                "Copies a folder of studies, with the published figures that they reproduce.",
             ),
         ],
     ),
@@ -100,7 +104,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "cassay plan study.yaml --target attach:10.0.0.1 --allow create=cassay_peak",
-                "Shows the plan, and checks the permissions on the cluster.",
+                "Shows the plan, and checks that cassay may create the keyspace on the cluster.",
             ),
             (
                 "cassay plan study.yaml --offline",
@@ -142,7 +146,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "cassay bisect study.yaml --builds builds.yaml --good r101 --bad r108 --trust",
-                "Uses your own builds, which the file lists.",
+                "Searches your own builds, which the file lists.",
             ),
         ],
     ),
@@ -152,7 +156,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ("cassay resume", "Continues the latest run."),
             (
                 "cassay resume compare --more 4",
-                "Adds four blocks to an inconclusive run.",
+                "Adds four blocks to the newest run of the study `compare`.",
             ),
         ],
     ),
@@ -204,7 +208,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "cassay clean --target attach:10.0.0.1 --yes",
-                "Drops the tables of your runs without confirmation.",
+                "Drops the tables of your runs without asking for confirmation.",
             ),
         ],
     ),
@@ -240,7 +244,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "cassay export nightly --parquet --figures svg,png --to tables",
-                "Writes tables for pandas or DuckDB, and figures for slides.",
+                "Writes tables as Parquet, for pandas or DuckDB, and figures as SVG and PNG.",
             ),
         ],
     ),
@@ -248,7 +252,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "compare",
         &[(
             "cassay compare upgrade/20261120T232909Z latest --require-not-slower",
-            "Exits with code 4 if the later run appears slower at any point.",
+            "Exits with code 4 if the second run is slower, or looks slower, at any point.",
         )],
     ),
     (
@@ -262,7 +266,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "import",
         &[(
             "cassay import latest esxtop.csv --column 'CPU*'",
-            "Adds columns of esxtop -b to a run.",
+            "Adds columns from the output of `esxtop -b` to a run.",
         )],
     ),
     (
@@ -277,15 +281,16 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay target up --nodes 3 --heap 512MiB",
-                "Starts three nodes on loopback addresses.",
+                "Starts three nodes with small heaps on loopback addresses.",
             ),
             (
                 "cassay target up --hosts 3 --host-memory 3GiB --host-volume 20GiB",
-                "Starts three hosts with limits. Requires root.",
+                "Starts one node on each of three simulated hosts with limited resources. Requires \
+                 root.",
             ),
             (
                 "cassay target up --machines lab.yaml --nodes-per-host 2",
-                "Starts two nodes on each machine in a file.",
+                "Starts two nodes on each machine that the file lists.",
             ),
         ],
     ),
@@ -307,28 +312,29 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "hosts bench",
         &[(
             "cassay hosts bench lab.yaml --json",
-            "Benchmarks disks and links, so that you can keep the results with a study.",
+            "Benchmarks the disks of the machines and the links between them, and prints JSON.",
         )],
     ),
     (
         "hosts clean",
         &[(
             "cassay hosts clean lab.yaml --all",
-            "Removes all files of cassay from the machines.",
+            "Stops all clusters of cassay on the machines, and removes all files of cassay.",
         )],
     ),
     (
         "kubernetes",
         &[(
             "cassay kubernetes rbac --namespace load",
-            "Prints the role that clients in pods need.",
+            "Prints the role that a study needs for clients in pods.",
         )],
     ),
     (
         "kubernetes run",
         &[(
             "cassay kubernetes run study.yaml --image cassandra:5.0 -- --trust --allow create=ks",
-            "Runs the study inside the cluster. The run continues if this terminal closes.",
+            "Runs the study inside the Kubernetes cluster. The run continues if this terminal \
+             closes.",
         )],
     ),
     (
@@ -336,17 +342,17 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay kubernetes rbac --namespace load --for clients,nodes",
-                "Prints a service account with the role that runs need.",
+                "Prints a service account with the role that a run needs for clients and nodes in \
+                 pods.",
             ),
             (
                 "cassay kubernetes rbac --namespace load --user ann",
-                "Prints the role for the user ann, so that you can send it to the cluster's \
-                 administrator.",
+                "Prints the role for the user ann, which the cluster's administrator can apply.",
             ),
             (
                 "cassay kubernetes rbac --namespace db --for cass_operator --secret \
                  demo-superuser",
-                "Prints the role for attaching to a data center of cass-operator.",
+                "Prints the role for attaching to a data center that cass-operator manages.",
             ),
         ],
     ),
@@ -361,7 +367,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "target capabilities",
         &[(
             "cassay target capabilities",
-            "Lists the capabilities of hosts on this machine.",
+            "Lists the capabilities of simulated hosts on this machine.",
         )],
     ),
     (
@@ -375,14 +381,14 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "snapshot",
         &[(
             "cassay snapshot create full --keyspace keyspace1",
-            "Snapshots the data of a keyspace.",
+            "Creates the snapshot `full` of the data in a keyspace.",
         )],
     ),
     (
         "snapshot create",
         &[(
             "cassay snapshot create full --keyspace keyspace1",
-            "Snapshots all tables of the keyspace.",
+            "Creates the snapshot `full` of all tables in the keyspace.",
         )],
     ),
     (
@@ -396,14 +402,14 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "snapshot restore",
         &[(
             "cassay snapshot restore full",
-            "Restores the snapshot. The cluster loses later writes.",
+            "Restores the snapshot. The cluster loses all later writes to its tables.",
         )],
     ),
     (
         "snapshot verify",
         &[(
             "cassay snapshot verify full",
-            "Reads all files of the snapshot.",
+            "Reads all files of the snapshot, and checks that they have not changed.",
         )],
     ),
     (
@@ -422,11 +428,12 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay snapshot import full-20M",
-                "Imports the snapshot. Then load it with `cassay snapshot restore full`.",
+                "Imports the snapshot into a kept cluster. `cassay snapshot restore full` then \
+                 loads it.",
             ),
             (
                 "cassay snapshot import full-20M --as before",
-                "Gives the imported snapshot another name.",
+                "Imports the snapshot as `before`.",
             ),
         ],
     ),
@@ -434,7 +441,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "fault",
         &[(
             "cassay fault list",
-            "Lists the faults that cassay can inject here.",
+            "Lists all faults, and shows which of them cassay can inject here.",
         )],
     ),
     (
@@ -459,12 +466,15 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "fault run",
         &[(
             "cassay fault run net-loss --loss 10% --host 2 --for 1m",
-            "Drops 10 % of the packets of a host for one minute.",
+            "Drops 10 % of the packets of host 2 for one minute.",
         )],
     ),
     (
         "supply",
-        &[("cassay supply list", "Lists the jars and Java for nodes.")],
+        &[(
+            "cassay supply list",
+            "Lists the available jars and Java installations for nodes.",
+        )],
     ),
     (
         "supply list",
@@ -503,11 +513,11 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ("cassay doctor --target local", "Checks this machine."),
             (
                 "cassay doctor --target ssh:db1 --all",
-                "Shows all settings of another machine.",
+                "Checks another machine over ssh, and also shows the correct settings.",
             ),
             (
                 "cassay doctor --target ssh:db1,me@db2 --sudo",
-                "Checks two machines as root.",
+                "Checks two machines over ssh, as root.",
             ),
             (
                 "cassay doctor --target attach:10.0.0.1 --set 'target.attach.hosts={ssh: [db1]}'",
@@ -537,14 +547,14 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "topology export",
         &[(
             "cassay topology export libvirt --instances 2 --vcpus 4 --into plan",
-            "Writes a plan for libvirt to files.",
+            "Plans the placement of two guests, and writes it as libvirt files to the folder plan.",
         )],
     ),
     (
         "topology read",
         &[(
             "cassay topology read libvirt plan/node1.xml",
-            "Shows the placement that a file defines.",
+            "Shows the placement that a libvirt file defines.",
         )],
     ),
     (
@@ -560,7 +570,10 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ("cassay explain V12", "Explains a validity rule."),
             ("cassay explain window.warmup", "Explains a key of a study."),
             ("cassay explain release lag", "Explains a term of a report."),
-            ("cassay explain", "Lists everything that it can explain."),
+            (
+                "cassay explain",
+                "Lists all keys and terms that cassay can explain.",
+            ),
         ],
     ),
     (
@@ -594,7 +607,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "null",
         &[(
             "cassay null --port 9042 --latency 1ms",
-            "Starts a server that answers after 1 ms.",
+            "Starts a null target that answers each request after 1 ms.",
         )],
     ),
     (
@@ -623,29 +636,28 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "workload twin",
         &[(
             "cassay workload twin shop.users --target attach:10.0.0.1 --to twin.yaml",
-            "Imitates an existing table, with other values.",
+            "Writes a workload whose table resembles an existing table, with generated values.",
         )],
     ),
     (
         "workload recorded",
         &[(
             "cassay workload recorded /var/log/cassandra/fql",
-            "Shows the contents of a full query log.",
+            "Summarizes the operations in a full query log.",
         )],
     ),
     (
         "workload sample",
         &[(
             "cassay workload sample kv --rows 3",
-            "Prints rows that the workload would write.",
+            "Prints three rows that the workload would write.",
         )],
     ),
     (
         "stress",
         &[(
             "cassay stress write n=100k -rate threads=50",
-            "Runs a write workload, with the arguments of cassandra-stress but without the \
-             program's name.",
+            "Runs a write workload. The arguments are those of cassandra-stress.",
         )],
     ),
     (

@@ -47,8 +47,8 @@ pub fn run(args: &BisectArgs, common: &Common) -> Result<Exit> {
     };
     ensure!(
         study.variants.len() == 1,
-        "a bisection creates two variants of a study, the good build and another build, but {} \
-         already has {}\nhint: remove `variants`, `matrix` and `procedure.grid`",
+        "a bisection creates two variants of a study, one for each of two builds, but {} already \
+         has {}\nhint: remove `variants`, `matrix` and `procedure.grid` from the study",
         study.name,
         study.variants.len()
     );
@@ -82,7 +82,7 @@ fn between(builds: Vec<Build>, good: Option<&str>, bad: Option<&str>) -> Result<
     let last = bad.map_or(Ok(builds.len().saturating_sub(1)), place)?;
     ensure!(
         first < last,
-        "the good build must come before the bad build, and the list needs at least two builds"
+        "--good must name a build that comes before the build of --bad in the list of builds"
     );
     Ok(builds[first..=last].to_vec())
 }
@@ -123,8 +123,8 @@ fn own(folder: &Path, what: &serde_json::Value) -> Result<()> {
                 serde_json::from_str(&text).with_context(|| format!("read {}", path.display()))?;
             ensure!(
                 before == *what,
-                "{} contains the steps of another bisection: its study, settings or builds \
-                 differ\nhint: remove the folder, or use --out with another one",
+                "{} contains the steps of another bisection, with another study, other settings or \
+                 other builds\nhint: remove this folder, or use --out with another folder",
                 folder.display()
             );
             terminal::say(&format!("continuing with {}", folder.display()));
@@ -165,7 +165,7 @@ impl Bisection<'_> {
         // number of steps grows with the logarithm of the number of builds.
         let halvings = (self.builds.len() - 1).next_power_of_two().trailing_zeros();
         terminal::say(&format!(
-            "bisect: {} builds, {} if each comparison is conclusive",
+            "bisect: {} builds, at most {} if each comparison is conclusive",
             self.builds.len(),
             counted(1 + halvings as usize, "step")
         ));
@@ -192,9 +192,7 @@ impl Bisection<'_> {
             let (metric, effect) = match self.step(build, before, &out) {
                 Ok(BisectStep::Compared(metric, effect)) => (metric, effect),
                 Ok(BisectStep::Ends(exit)) => {
-                    terminal::say(
-                        "bisect: the same command continues the bisection from this step",
-                    );
+                    terminal::say("bisect: to continue from this step, run the same command again");
                     return Ok(exit);
                 }
                 // If the last build cannot be compared, the search ends, because its result would
@@ -289,14 +287,15 @@ impl Bisection<'_> {
             .filter(|one: &&ComparisonRecord| one.primary && one.contender.as_str() == name);
         let found = of_build.next().with_context(|| {
             format!(
-                "{} has no comparison of {name}: too few of the trials are usable; see the report \
+                "{} has no comparison of {name}, because too few trials are usable: see the report \
                  of the run",
                 run.path.display()
             )
         })?;
         let Some(ci95) = found.ci95 else {
             bail!(
-                "{}: the comparison of {name} has no interval; see the report of the run",
+                "{}: the comparison of {name} has no confidence interval, because the run has too \
+                 few usable blocks: see the report of the run",
                 run.path.display()
             );
         };
@@ -326,7 +325,7 @@ impl Bisection<'_> {
             Next::Between { good, bad, effect } => (
                 "between",
                 format!(
-                    "{} is worse than {}: {}, but the first worse build may be one of the builds \
+                    "{} is worse than {}: {}. The first worse build may also be one of the builds \
                      without a comparison: {}. {} is the last build that is not worse",
                     name(bad),
                     name(0),
@@ -354,10 +353,10 @@ impl Bisection<'_> {
             } => (
                 "unclear",
                 format!(
-                    "the first build that is worse than {good} is later than {}, and is {} at the \
-                     latest. The bisection cannot decide for {}, a build between these two: {} \
-                     after {ATTEMPTS} comparisons\nhint: use more --blocks, longer windows, or a \
-                     quieter machine, in another --out",
+                    "the first build that is worse than {good} comes after {}, and is {} at the \
+                     latest. The comparison of {}, a build between these two, is inconclusive: {} \
+                     after {ATTEMPTS} attempts\nhint: use more --blocks, longer windows or a \
+                     quieter machine, and --out with another folder",
                     name(last_good),
                     name(bad),
                     name(build),

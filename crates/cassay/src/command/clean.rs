@@ -34,7 +34,8 @@ pub fn run(args: &CleanArgs, common: &Common) -> Result<Exit> {
     }
     let (statements, node) = (drops.len(), cluster.nodes()[0].address);
     let asks = format!(
-        "Send these statements ({statements}) to {node}? The cluster loses the rows of the tables."
+        "Send these statements ({statements}) to {node}? The cluster loses all rows of these \
+         tables."
     );
     let (refused, hint) = ("cassay dropped no table", "drop the listed tables");
     let is_done = !drops.is_empty() && terminal::is_confirmed(args.yes, &asks, refused, hint);
@@ -76,8 +77,8 @@ fn listed(ours: &[MarkedTable], others: &[MarkedTable], drops: &[String]) -> Str
     }
     for one in others {
         text += &format!(
-            "{}  cassay keeps it: its comment names the run {}, which is not in this results \
-             folder (--allow drop={} drops it)\n",
+            "{}  cassay keeps this table: its comment names the run {}, which is not in this \
+             results folder (--allow drop={} permits cassay to drop the table)\n",
             one.table, one.mark, one.table
         );
     }

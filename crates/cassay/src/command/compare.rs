@@ -30,8 +30,8 @@ pub fn compare(args: &CompareArgs, common: &Common) -> Result<Exit> {
     }
     if args.require_not_slower && has_slower(&page.data) {
         terminal::say(
-            "a requirement was missed: a contender is slower than the baseline at a point \
-             (--require-not-slower)",
+            "a requirement was missed: a contender is slower, or looks slower, than the baseline \
+             at a point (--require-not-slower)",
         );
         return Ok(Exit::Missed);
     }

@@ -69,7 +69,7 @@ fn listed(kept: &[Deletable], runs: &[Deletable]) -> String {
     }
     for run in kept {
         text += &format!(
-            "{}  cassay keeps it, because it has the tag {}\n",
+            "{}  cassay keeps this run, because it has the tag {}\n",
             run.name,
             run.tags.join(", ")
         );

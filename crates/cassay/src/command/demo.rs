@@ -12,8 +12,8 @@ use target_spec::{JavaWanted, LocalSpec};
 const STUDY: &str = "first-look";
 
 const NO_CASSANDRA: &str = "the null target is not Cassandra, but a server in cassay that answers \
-     immediately and stores no data. It measures cassay on this machine. `cassay demo` measures \
-     Cassandra";
+                            immediately and stores no data. So this demo measures cassay on this \
+                            machine. `cassay demo` measures Cassandra";
 
 /// Runs the command.
 ///
@@ -24,8 +24,8 @@ pub fn run(args: &DemoArgs, common: &Common) -> Result<Exit> {
     let (target, scale) = match args.target {
         DemoTarget::Local => {
             java::find(&JavaWanted::from_spec(&LocalSpec::default())).context(
-                "this demo uses a real Cassandra. `cassay demo --target null` uses a server in \
-                 cassay, and needs no Java",
+                "this demo needs Java, because it starts a real Cassandra node. `cassay demo \
+                 --target null` measures a server in cassay instead, and needs no Java",
             )?;
             (None, "laptop")
         }
@@ -68,6 +68,6 @@ fn say_command(study: &Path, target: Option<&str>, scale: &str) {
     let target = target.map(|target| format!(" --target {target}")).unwrap_or_default();
     let study = study.display();
     terminal::say(&format!(
-        "this demo runs: cassay run {study}{target} --scale {scale}"
+        "this demo runs the command: cassay run {study}{target} --scale {scale}"
     ));
 }

@@ -66,7 +66,8 @@ fn examine_cluster(cluster: &Cluster) -> Result<Vec<HostExamination>> {
     // Even if a node does not answer, cassay can read the node's command line.
     let told = cluster.observe().unwrap_or_else(|error| {
         terminal::say(&format!(
-            "note: cassay reads JVM flags only from command lines: {error:#}"
+            "note: cassay could not read the JVM flags from the nodes, so it uses only their \
+             command lines: {error:#}"
         ));
         ::cluster::NodeReports::default()
     });

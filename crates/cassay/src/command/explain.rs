@@ -35,7 +35,7 @@ pub fn run(args: &ExplainArgs, common: &Common) -> Result<Exit> {
     if found.is_empty() {
         let known = all.iter().flat_map(names).filter(|name| name.len() > 1);
         let near = near_name(&wanted, known);
-        let hint = near.unwrap_or_else(|| "`cassay explain` lists all names".to_owned());
+        let hint = near.unwrap_or_else(|| "`cassay explain` lists all keys and terms".to_owned());
         bail!("`{wanted}` is unknown\nhint: {hint}");
     }
     if common.json {

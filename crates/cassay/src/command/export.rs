@@ -66,9 +66,9 @@ fn formats(args: &ExportRunArgs) -> Result<Vec<Format>> {
         return Ok(formats);
     };
     bail!(
-        "this build of cassay lacks {lacks}\nhint: run `CASSAY_FEATURES={lacks} ./cassay` once in \
-         the source folder, or install a package, which includes it. `--csv` and `--figures svg` \
-         work in every build"
+        "this build of cassay does not include the feature {lacks}\nhint: run \
+         `CASSAY_FEATURES={lacks} ./cassay` once in the source folder, or install a package, which \
+         includes this feature. `--csv` and `--figures svg` work in every build"
     )
 }
 

@@ -66,7 +66,8 @@ fn open_target(args: &BrokenArgs) -> Result<Cluster> {
     };
     ensure!(
         args.cluster.cluster.is_none(),
-        "use either --cluster, which names a kept cluster, or --target, which names another cluster"
+        "use either --cluster, which names a kept cluster, or --target, which names an attached \
+         cluster"
     );
     let cluster = attached(target, &args.way_in)?;
     cluster.permit(Permit {
@@ -195,7 +196,9 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
         let is_whole = tried.outcome.whole;
         done.push(tried);
         if !is_whole {
-            terminal::say("the cluster has not recovered, so testing stops here");
+            terminal::say(
+                "the cluster has not recovered, so cassay does not test the remaining faults",
+            );
         }
         if !is_whole || host::process::is_interrupted() {
             break;
@@ -204,9 +207,8 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
     finish(&done, common)
 }
 
-/// Reason why upgrades are possible only in a study.
-const IN_A_STUDY: &str = "only a study can upgrade nodes: Cassandra cannot downgrade, and only a \
-                          study starts with new nodes afterwards";
+const IN_A_STUDY: &str = "only a study can upgrade nodes, because Cassandra cannot downgrade them, \
+                          and only a study starts its next trial with new nodes";
 
 /// Returns the part of the cluster on which `test` injects a fault: the last node, the last host,
 /// the split of the last host from all others, or the cluster.
@@ -245,14 +247,14 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
         let said = knob.describe(&options).is_some();
         if said && !kind.takes(knob) {
             bail!(
-                "{} does not apply to {}: remove the option",
+                "{} does not apply to {}: remove this option",
                 knob.name(),
                 kind.name
             );
         }
         if !said && kind.must.contains(&knob) {
             bail!(
-                "{} needs {}: see `cassay fault run --help`",
+                "{} requires {}: see `cassay fault run --help`",
                 kind.name,
                 knob.name()
             );
@@ -287,8 +289,10 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
 fn hit(args: &FaultRunArgs, cluster: &Cluster) -> Result<Hit> {
     let (nodes, hosts) = (cluster.nodes().len(), hosts_count(cluster)?);
     let index = |number: usize, count: usize, what: &str| match number {
-        0 => bail!("numbers of {what}s start at 1"),
-        _ if number > count => bail!("{what} {number} does not exist: the cluster has {count}"),
+        0 => bail!("{what} 0 does not exist: numbers start at 1"),
+        _ if number > count => {
+            bail!("{what} {number} does not exist: the number of {what}s in the cluster is {count}")
+        }
         _ => Ok(number - 1),
     };
     let node = |number: usize| index(number, nodes, "node").map(NodeIndex);
@@ -296,7 +300,9 @@ fn hit(args: &FaultRunArgs, cluster: &Cluster) -> Result<Hit> {
     let host_of = |node: NodeIndex| -> Result<HostIndex> {
         let name = &cluster.node_at(node)?.host;
         let found = cluster.host_of(node);
-        found.with_context(|| format!("cassay cannot reach the machine of {name}"))
+        found.with_context(|| {
+            format!("cassay has no agent on {name}, so it cannot inject a fault there")
+        })
     };
     match (args.kind.place, args.node, args.host) {
         (FaultPlace::Node, Some(number), _) => Ok(Hit::Node(node(number)?)),
@@ -322,9 +328,11 @@ fn hit(args: &FaultRunArgs, cluster: &Cluster) -> Result<Hit> {
             "{} affects all nodes: remove --node, --host and --hosts",
             args.kind.name
         ),
-        (FaultPlace::Node, ..) => bail!("which node? use --node NUMBER"),
-        (FaultPlace::Host, ..) => bail!("which host? use --host NUMBER"),
-        (FaultPlace::Split, ..) => bail!("which hosts? use --hosts NUMBERS"),
+        (FaultPlace::Node, ..) => bail!("the fault needs a node: use --node NUMBER"),
+        (FaultPlace::Host, ..) => bail!("the fault needs a host: use --host NUMBER"),
+        (FaultPlace::Split, ..) => {
+            bail!("the fault needs the hosts to cut off: use --hosts NUMBERS")
+        }
     }
 }
 

@@ -14,8 +14,8 @@ pub fn run(args: &HistoryArgs, common: &Common) -> Result<Exit> {
     let past = store::past(&common.out, &args.study)?;
     if past.is_empty() {
         bail!(
-            "no run of a study called {:?} under {}\nhint: `cassay list` shows the names of \
-             studies before the slash",
+            "{1} has no run of a study with the name {0:?}\nhint: `cassay list` lists the runs as \
+             study/stamp",
             args.study,
             common.out.display()
         );
@@ -32,7 +32,10 @@ pub fn run(args: &HistoryArgs, common: &Common) -> Result<Exit> {
     }
     match args.export.as_deref() {
         Some([format, folder]) if format == "otava" => export(&history, Path::new(folder))?,
-        Some(words) => bail!("--export {}: write `--export otava FOLDER`", words.join(" ")),
+        Some(words) => bail!(
+            "--export {}: write `--export otava FOLDER`",
+            words.join(" ")
+        ),
         None => {}
     }
     let worse = if args.fail_on_regression {

@@ -78,7 +78,7 @@ fn judged(machine: &MachineSeen) -> Result<HostReadiness> {
     let warnings = settings.findings.iter().filter(|one| is_warning(one.level)).count();
     if warnings > 0 {
         remarks.push(format!(
-            "{} about host settings: see `cassay doctor --target ssh:{}`",
+            "cassay has {} about the settings of the machine: see `cassay doctor --target ssh:{}`",
             counted(warnings, "warning"),
             machine.name
         ));
@@ -122,7 +122,8 @@ fn check(
     let is_left = |machine: &MachineSeen| machine.seen.clusters.iter().any(|left| !left.is_held);
     if seen.iter().any(is_left) {
         text += &format!(
-            "machines have leftovers; to remove them, run `cassay hosts clean {}`\n",
+            "the machines contain leftovers of earlier clusters; to remove these, run `cassay \
+             hosts clean {}`\n",
             file.display()
         );
     }
@@ -130,7 +131,7 @@ fn check(
     let unfit = judged.iter().filter(|one| !one.hindrances.is_empty()).count();
     text += &match unfit + away.len() {
         0 => format!(
-            "{} fit for nodes; a node with a heap of {} needs about {node}\n",
+            "{} able to run a node with a heap of {}, which needs about {node} of memory\n",
             if seen.len() == 1 {
                 "the machine is"
             } else {
@@ -245,7 +246,7 @@ fn bench(seen: &[MachineSeen], common: &Common) -> Result<Exit> {
     let mut disks: Vec<DiskSpeed> = Vec::new();
     for machine in seen {
         terminal::say(&format!(
-            "{}: writing and reading 128 MiB on the machine's disk",
+            "{}: cassay writes and reads 128 MiB on the machine's disk",
             machine.name
         ));
         disks.push(machine.disk_speed()?);

@@ -22,7 +22,7 @@ pub fn run(command: &KubernetesCommand, common: &Common) -> Result<Exit> {
 fn rbac(args: &RbacArgs, common: &Common) -> Result<Exit> {
     ensure!(
         !common.json,
-        "a role has no JSON form: remove --json, and cassay prints YAML for `kubectl apply -f -`"
+        "cassay prints roles only as YAML, for `kubectl apply -f -`: remove --json"
     );
     let subject = match &args.user {
         Some(user) => Subject::User(user.clone()),
@@ -44,8 +44,9 @@ fn inside(args: &InsideArgs, common: &Common) -> Result<Exit> {
     };
     ensure!(
         !files.has_recordings,
-        "cassay does not copy recorded traffic into a cluster\nhint: run the study on this \
-         machine, with clients in pods (`client.kubernetes`), which receive the traffic"
+        "cassay does not copy recorded traffic into a Kubernetes cluster\nhint: run the study on \
+         this machine, with clients in pods (`client.kubernetes`): cassay sends the recorded \
+         operations to these clients"
     );
     host::process::heed(interrupt::flag()?);
     let kubectl = Kubectl::new(args.context.as_deref(), args.namespace.as_deref())?;

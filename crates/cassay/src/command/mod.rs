@@ -141,7 +141,11 @@ fn hint_for_folder(folder: &Path) -> String {
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let is_yaml = |path: &PathBuf| path.extension().is_some_and(|end| end == "yaml");
     match paths.filter(is_yaml).min() {
-        Some(path) => format!("name a file in it, such as {}", path.display()),
+        Some(path) => format!(
+            "{} is a folder: name a file in it, such as {}",
+            folder.display(),
+            path.display()
+        ),
         None => format!("name a study: {} contains no .yaml file", folder.display()),
     }
 }

@@ -66,8 +66,8 @@ pub fn run(args: &NewArgs, common: &Common) -> Result<Exit> {
     };
     if !template.takes(&place) {
         bail!(
-            "`{}` reads an existing table, but {} has none\nhint: to name a cluster that has the \
-             table, add --target attach:HOST[:PORT]",
+            "the template `{}` measures reads of an existing table, but {} has no tables\nhint: \
+             add --target attach:HOST[:PORT], with the cluster that has the table",
             template.name,
             place.word()
         );

@@ -47,13 +47,14 @@ pub fn run(args: &NullArgs, common: &Common) -> Result<Exit> {
     } else {
         terminal::data(&server.address().to_string());
     }
-    terminal::say("answers every CQL statement immediately; press Ctrl-C to stop");
+    terminal::say("the null target answers CQL requests; press Ctrl-C to stop it");
     while !interrupt.load(Ordering::Relaxed) {
         clock::sleep(LOOK_EVERY);
     }
     let counts = server.counts();
     terminal::say(&format!(
-        "{} connections, {} reads, {} writes, {} refused",
+        "the null target accepted {} connections and answered {} reads and {} writes; it refused \
+         {} requests",
         counts.connections, counts.reads, counts.writes, counts.refused
     ));
     Ok(Exit::Done)

@@ -356,8 +356,8 @@ fn shared(connection: &Connection, workers: u32) -> Option<String> {
         String::new()
     };
     Some(format!(
-        "the tool shares {asked} connections to each node among its threads; in cassay, each of \
-         {workers} workers has {each} separate connections to each node{more}"
+        "the tool shares {asked} connections to each node among all its threads, but each of \
+         cassay's {workers} workers opens {each} separate connections to each node{more}"
     ))
 }
 
@@ -383,7 +383,7 @@ mod tests {
                 8,
                 4,
                 2,
-                Some("each of 4 workers has 2 separate connections to each node"),
+                Some("each of cassay's 4 workers opens 2 separate connections to each node"),
             ),
             (
                 3,
@@ -401,7 +401,7 @@ mod tests {
                 1000,
                 2,
                 500,
-                Some("each of 2 workers has 500 separate connections to each node"),
+                Some("each of cassay's 2 workers opens 500 separate connections to each node"),
             ),
         ] {
             let connection = Connection {

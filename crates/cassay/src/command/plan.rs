@@ -91,7 +91,7 @@ fn describe(study: &Study, common: &Common) -> Result<Plan> {
     // A missing capability is only a note here, because the plan may be for another machine.
     if let Err(why) = missing_capabilities::check(study, &plan, &super::dirs()?) {
         terminal::say(&format!(
-            "note: `cassay run` will refuse this study on this machine: {why}"
+            "note: `cassay run` would refuse this study on this machine: {why}"
         ));
     }
     super::supply::say_absent(study)?;
@@ -170,7 +170,7 @@ fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
     let estimate = &plan.estimate;
     if estimate.memory_bytes > 0 {
         text += &format!(
-            "; the target needs about {} of memory and up to {} of disk space",
+            ". The target needs about {} of memory and up to {} of disk space",
             bytes(estimate.memory_bytes),
             bytes(estimate.disk_bytes)
         );
@@ -200,7 +200,7 @@ fn time_use(plan: &Plan) -> String {
     let beside_s = estimate.seconds - known_s;
     if beside_s >= BESIDE_S_MIN {
         steps.push(format!(
-            "ceilings, and the start and end of trials {}",
+            "client ceilings, and the start and end of trials {}",
             about_duration(beside_s)
         ));
     }
@@ -221,7 +221,7 @@ fn decided_by(study: &Study) -> Vec<String> {
     }
     if let Some(least) = study.repeat.first_look {
         said.push(format!(
-            "Blocks {} to {} run only until the primary comparison has an answer",
+            "cassay runs blocks {} to {} only until the primary comparison has an answer",
             least + 1,
             study.repeat.blocks
         ));

@@ -250,7 +250,7 @@ impl End<'_> {
         if !findings.reasons.is_empty() {
             let run = path.display();
             terminal::say(&format!(
-                "all trials with reasons: cassay show --trials {run}"
+                "all trials with the reasons for their verdicts: cassay show --trials {run}"
             ));
         }
         say_remains(outcome);
@@ -273,7 +273,7 @@ impl End<'_> {
 fn weakness(headline: &Headline, again: &str) -> Option<String> {
     let why = match headline.verdict {
         Verdict::Valid => return None,
-        Verdict::Suspect => "These numbers are weak",
+        Verdict::Suspect => "Treat these numbers with caution",
         Verdict::Invalid | Verdict::Unknown => "These numbers are not reliable",
     };
     let reason = headline.main_reasons().first();

@@ -117,7 +117,7 @@ fn verify(name: &SnapshotName, common: &Common) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     bail!(
-        "the files of the snapshot {} have changed\n{}",
+        "cassay could not verify all files of the snapshot {}\n{}",
         name.name,
         problems.join("\n")
     )

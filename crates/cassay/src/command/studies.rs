@@ -199,8 +199,8 @@ fn refuse_other(path: &Path, contents: &[u8]) -> Result<()> {
     match foreign::read(FileKind::Study, path) {
         Ok(there) if there == contents => Ok(()),
         Ok(_) => bail!(
-            "{} already exists and differs from the included file, so cassay keeps it\nhint: use \
-             --to with another folder",
+            "{} already exists and differs from the file that cassay includes, so cassay does not \
+             overwrite it\nhint: use --to with another folder",
             path.display()
         ),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -256,8 +256,8 @@ pub fn as_file(name: &str) -> Result<PathBuf> {
     let path = written_as(found);
     if foreign::read(FileKind::Study, &path).is_ok_and(|there| there != found.file.contents()) {
         bail!(
-            "{} already exists and differs from the included study, so cassay keeps it\nhint: run \
-             the command in an empty folder",
+            "{} already exists and differs from the study that cassay includes, so cassay does not \
+             overwrite it\nhint: run the command in an empty folder",
             path.display()
         );
     }

@@ -30,7 +30,7 @@ fn change(name: &str, args: &TagArgs, results: &Path) -> Result<()> {
         terminal::say(&format!("{name} is {}/{} now", run.plan.study, run.stamp));
     } else if !store::untag(results, name)? {
         bail!(
-            "no run in {} has the name {name:?}; `cassay tag` lists the names",
+            "no run in {} has the tag {name:?}; `cassay tag` lists all tags",
             results.display()
         );
     }

@@ -99,12 +99,12 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
     terminal::say(&match &cluster.login {
         Some(_) => "the cluster runs until `cassay target down`".to_owned(),
         None => format!(
-            "the cluster runs until `cassay target down`. It requires no password, so {} can read \
-             and change its data (--authentication adds a password)",
+            "the cluster runs until `cassay target down`. The cluster requires no password, so {} \
+             can read and change its data (`--authentication` makes Cassandra require a password)",
             if spec.machines().is_empty() {
                 "every user of this machine"
             } else {
-                "every user who can reach its machines"
+                "everyone who can reach its machines"
             }
         ),
     });

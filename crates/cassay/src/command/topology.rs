@@ -84,8 +84,8 @@ fn one(args: &MachineArgs) -> Result<Machine> {
     let names: Vec<&str> = machines.iter().map(|(name, _)| name.as_str()).collect();
     ensure!(
         machines.len() == 1,
-        "a plan is for one machine, but the target has {}: {}\nhint: --target local plans for this \
-         machine, --machine FILE for the machine in a file",
+        "a placement plan is for one machine, but the target has {}: {}\nhint: use --target local \
+         to plan for this machine, or --machine FILE to plan for the machine that a file describes",
         names.len(),
         names.join(", ")
     );
@@ -319,7 +319,7 @@ fn write(folder: &Path, files: &[ExportFile]) -> Result<()> {
 
 fn read(args: &ReadArgs, common: &Common) -> Result<Exit> {
     let Some(format) = export::format(&args.format) else {
-        bail!("`all` is not the format of a file: name one format");
+        bail!("cassay cannot read a file in the format `all`: name one format");
     };
     let path = args.file.display();
     let bytes =
@@ -333,7 +333,9 @@ fn read(args: &ReadArgs, common: &Common) -> Result<Exit> {
     }
     let words = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     if said.is_empty() {
-        terminal::data("the file pins no CPU and binds no memory\n");
+        terminal::data(
+            "the file does not pin the guest to CPUs and does not bind its memory to NUMA nodes\n",
+        );
     }
     let rows = said.iter().map(|(name, value)| vec![name.clone(), words(value)]);
     terminal::data(&terminal::table(&rows.collect::<Vec<_>>(), &[false, false]));

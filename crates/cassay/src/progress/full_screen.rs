@@ -337,8 +337,8 @@ fn help() -> Vec<Line> {
         "?       this help",
         "Ctrl-C  stop the run and its processes; `cassay resume` continues it",
         "",
-        "Curves: a column is two seconds, the newest right, from 0 up.",
-        "A verdict is valid, suspect (read its reasons) or invalid (no conclusions).",
+        "Curves: each column shows two seconds, newest on the right. The axis starts at 0.",
+        "Verdicts: valid, suspect (read the reasons), or invalid (draw no conclusions).",
         "Reasons are in the report, and in: cassay show --trials",
     ]
     .map(Line::from_text)

@@ -93,7 +93,7 @@ fn a_keyspace_that_a_killed_check_has_left_is_named_and_stays() {
     session(&server).query(left).expect(left);
     let said = lab.cassay(&check(&target, &[])).ended_with(0);
     said.says(&[
-        "the keyspace cassay_check_0123 belongs to another check",
+        "another check created the keyspace cassay_check_0123",
         "DROP KEYSPACE cassay_check_0123",
     ]);
     assert_eq!(keyspaces(&server), 1);

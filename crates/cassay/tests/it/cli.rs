@@ -103,7 +103,7 @@ fn a_mistake_on_the_command_line_is_shown_in_its_place() {
         (["--scale", "huge"], "huge"),
     ] {
         let said = lab.cassay(&[&["plan", "study.yaml"], &arguments[..]].concat()).ended_with(2);
-        said.says(&[part, "cassay did not start the run"]);
+        said.says(&[part, " found"]);
     }
 }
 
@@ -175,7 +175,7 @@ window: {warmup: auto, measure: 60}
           |
         help: write a duration with its unit, such as 10s or 250ms
 
-        5 mistakes: cassay did not start the run
+        5 mistakes found
 
     "#]],
     );
@@ -195,7 +195,7 @@ fn text_that_is_not_yaml_is_shown_where_it_breaks() {
               |
             help: put a string with `: ` in quotes, or on separate lines under `|`
 
-            1 mistake: cassay did not start the run
+            1 mistake found
 
         "#]],
     );
@@ -210,7 +210,7 @@ fn text_that_is_not_yaml_is_shown_where_it_breaks() {
           |
         help: `cassay new` writes one
 
-        1 mistake: cassay did not start the run
+        1 mistake found
 
     "#]],
     );
@@ -227,7 +227,7 @@ fn a_duplicate_key_is_reported_with_all_missing_keys() {
             1 | study: a
               | ^
               |
-            help: the key means: Question of the study, in words. The report answers it first.
+            help: the key means: Question that the report answers first, in words.
 
             error: `target` is missing
              --> study.yaml:1:1
@@ -259,7 +259,7 @@ fn a_duplicate_key_is_reported_with_all_missing_keys() {
             2 | study: b
               | ^^^^^
 
-            5 mistakes: cassay did not start the run
+            5 mistakes found
 
         "#]],
     );

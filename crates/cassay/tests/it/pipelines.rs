@@ -103,7 +103,7 @@ fn a_run_or_tag_that_is_not_there_ends_a_study_before_it_begins() {
     said.says(&["require.not_worse_than: release-5.0"]);
     assert!(!lab.path().join("results").exists(), "nothing was run");
     let lab = Lab::with(&STUDY.replace("latest", "../elsewhere"));
-    lab.cassay(&["run", "study.yaml"]).ended_with(1).says(&["is a path"]);
+    lab.cassay(&["run", "study.yaml"]).ended_with(1).says(&["contains a path"]);
 }
 
 /// Runs `pipelines/install` in a folder with a release of version 1.2.3 that contains one program.

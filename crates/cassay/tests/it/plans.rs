@@ -100,7 +100,7 @@ fn accord_is_not_switched_off_where_nodes_hold_a_table_of_it() {
         );
         let set = format!("variants.without.target.local.heap={heap}");
         let said = lab.cassay(&["plan", "study.yaml", "--set", &set]).ended_with(code);
-        let words = "variant without turns `accord.enabled` off on the nodes of variant with";
+        let words = "variant without turns off `accord.enabled` on the nodes of variant with";
         assert_eq!(said.stderr.contains(words), code == 2, "{said}");
     }
 }

@@ -148,7 +148,7 @@ fn a_refused_login_is_reported_with_its_reason_and_remedy() {
     told(
         "db1",
         &[
-            "the host key of the machine is not known here",
+            "this machine's known_hosts does not contain the host key of the machine",
             "run `ssh db1` once",
         ],
     );
@@ -158,7 +158,13 @@ fn a_refused_login_is_reported_with_its_reason_and_remedy() {
         "`ssh-keygen -f {} -R 'db1'`",
         machines.near("known").display()
     );
-    told("db1", &["differs from the key that is known here", &forget]);
+    told(
+        "db1",
+        &[
+            "differs from the key in this machine's known_hosts",
+            &forget,
+        ],
+    );
     fs::write(machines.near("known"), known).unwrap();
     told("stranger@db1", &["no such user (stranger@", "USER@HOST"]);
     fs::remove_file(machines.near("key")).unwrap();

@@ -30,9 +30,10 @@ fn a_secret_is_read_from_the_given_source_and_never_shown() {
     let attach = "{attach: {contact_points: ['127.0.0.1:1'], user: u, password: {secret: db}}}";
     let lab = Lab::with(&SMALL.replace("{null: {}}", attach));
     lab.write("elsewhere/secret", "hunter2\n");
-    lab.cassay(&["plan", "study.yaml"])
-        .ended_with(2)
-        .says(&["whose source is missing", "--secret db=file:PATH"]);
+    lab.cassay(&["plan", "study.yaml"]).ended_with(2).says(&[
+        "but the command line does not name its source",
+        "--secret db=file:PATH",
+    ]);
     let given = ["--secret", "db=file:elsewhere/secret"];
     let plan = lab
         .cassay(&[&["plan", "study.yaml", "--json", "--offline"], &given[..]].concat())

@@ -83,8 +83,8 @@ impl AttachedControl {
         nodes.iter().position(is_it).map(NodeIndex).with_context(|| {
             let known: Vec<String> = nodes.iter().map(|node| node.address.to_string()).collect();
             format!(
-                "node {} is the contact point {point}, but the cluster knows nodes only by these \
-                 addresses: {}\nhint: use one of these addresses as the contact point",
+                "node {} is the contact point {point}, but the cluster reports only these \
+                 addresses of nodes: {}\nhint: use one of these addresses as the contact point",
                 asked.number(),
                 known.join(", ")
             )
@@ -155,7 +155,7 @@ impl AttachedControl {
         let access = self
             .jolokia
             .as_ref()
-            .context("cassay has no access to Jolokia agents of the nodes")?;
+            .context("cassay has no access to the Jolokia agents of the nodes")?;
         let agent = |(known, tables): &(SocketAddr, Vec<_>)| {
             let known = SocketAddr::new(known.ip(), access.port);
             (self.moves.same_port(known), tables.clone())

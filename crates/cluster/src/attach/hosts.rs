@@ -131,7 +131,10 @@ impl AttachedHosts {
         let host = self.for_node(node).ok_or("`hosts` does not contain the machine of the node")?;
         match host.agent.find(&host.service(address)) {
             Ok(Some(process)) => Ok(process),
-            Ok(None) => Err(format!("no process serves {address} on {}", host.name)),
+            Ok(None) => Err(format!(
+                "no process listens on {address} on the machine {}",
+                host.name
+            )),
             Err(error) => Err(format!("{}: {error:#}", host.name)),
         }
     }
@@ -218,7 +221,10 @@ impl ReachedHost {
     ) -> ReachedHost {
         let undone = agent.mend(spec.remote.folder.as_deref());
         for what in undone.iter().flatten() {
-            say(&format!("{name}: an earlier command was killed: {what}"));
+            say(&format!(
+                "{name}: cassay was killed during an earlier command, and now undid its changes: \
+                 {what}"
+            ));
         }
         ReachedHost {
             name,
@@ -359,8 +365,8 @@ fn check_controls(
         let control = host.spec.control.as_ref();
         if own.len() > 1 && control.is_some_and(|control| !control.tells_nodes_apart()) {
             bail!(
-                "`control` of {} is the same for {}\nhint: write {} instead of the node's address, \
-                 as in {{systemd: 'cassandra@{}'}}",
+                "`control` of {} would stop and start {} with the same command\nhint: write {} in \
+                 place of the node's address, as in {{systemd: 'cassandra@{}'}}",
                 host.name,
                 own.join(" and "),
                 target_spec::NODE_PLACE,

@@ -14,11 +14,12 @@ const FIGURES: &str = "/proc and /sys of the nodes' machines, which cassay's age
 const PROCESSES: &str = "the processes that own the nodes' CQL sockets, found by agents on the \
                          nodes' machines";
 const LOGS: &str = "log files on the nodes' machines, which cassay's agents read";
-const SIGNALS: &str = "by agents on the nodes' machines, if the command line has --allow signal";
+const SIGNALS: &str = "cassay's agents on the nodes' machines, if the command line has --allow \
+                       signal";
 const NETWORK: &str = "the packet filters and sockets of the nodes' machines, if the command line \
                        has --allow network";
-const CONTROL: &str = "by `control` on the nodes' machines, if the command line has --allow \
-                       restart";
+const CONTROL: &str = "the programs in `control` on the nodes' machines, if the command line has \
+                       --allow restart";
 
 pub(crate) fn expected(hosts: &[AttachedHost]) -> OnMachines {
     let lacks = |has: fn(&AttachedHost) -> bool, key: &str| -> Result<(), String> {
@@ -79,9 +80,9 @@ pub(crate) fn on_machines(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> OnMachin
 fn signalled(pid: u32) -> Result<(), String> {
     if pid == 1 {
         return Err(
-            "the process of the node is the first of its container, so the kernel does not let \
-             other processes in the container stop or kill it\nhint: share process ids in the pod \
-             (`shareProcessNamespace: true`), or let another program start the node"
+            "the node is the first process of its container, so the kernel does not let other \
+             processes in the container stop or kill it\nhint: share process ids in the pod \
+             (`shareProcessNamespace: true`), or start the node by another program in the container"
                 .to_owned(),
         );
     }

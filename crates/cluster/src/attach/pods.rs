@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use target_spec::PodPlace;
 
-pub(crate) const BY_CLUSTER: &str = "by the API of the Kubernetes cluster, if the command line has \
-                                     the permission (--allow)";
+pub(crate) const BY_CLUSTER: &str = "the API of the Kubernetes cluster, if the command line \
+                                     permits it (--allow)";
 
 pub(crate) const NO_PODS: &str = "cassay does not know that the nodes are pods; add `attach: \
      {kubernetes: {service: NAME}}` or `local: {pods: {image: NAME}}`";

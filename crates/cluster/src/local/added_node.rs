@@ -16,8 +16,8 @@ pub(super) fn refusal(spec: &LocalSpec) -> Option<String> {
     let hosts = spec.hosts.as_ref()?;
     if !spec.tokens.is_empty() {
         return Some(
-            "the tokens of the cluster come from an export, which has no tokens for an additional \
-             node"
+            "the tokens of the cluster come from an export, which contains no tokens for an \
+             additional node"
                 .into(),
         );
     }

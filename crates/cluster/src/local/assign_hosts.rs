@@ -35,7 +35,7 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     if hosts.count == 0 || shares.iter().sum::<usize>() != spec.nodes || shares.contains(&0) {
         if spec.machines().iter().any(|machine| machine.nodes.is_some()) {
             bail!(
-                "the study has {} nodes, but `nodes` of the machines add up to another number: \
+                "the study has {} nodes, but the `nodes` of all machines add up to another number: \
                  make both numbers equal",
                 spec.nodes
             );
@@ -49,7 +49,7 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     }
     if spec.address.is_some() && hosts.isolation != Isolation::Loopback {
         bail!(
-            "hosts have separate networks, so cassay chooses the addresses of nodes: omit the \
+            "cassay chooses the addresses of nodes, because hosts have separate networks: omit the \
              address of the first node"
         );
     }
@@ -150,7 +150,8 @@ fn answers_here(spec: &LocalSpec) -> BTreeMap<Capability, Answer> {
 pub(super) fn add_of_volumes(spec: &LocalSpec, all: &mut BTreeMap<Capability, Answer>) {
     let has_volumes = spec.hosts.as_ref().is_some_and(|hosts| hosts.host.volume_bytes.is_some());
     for capability in Capability::OF_VOLUMES {
-        let how = "on the host of other nodes, with a separate address and separate tokens";
+        let how = "the new node runs on the host of other nodes, with a separate address and \
+                   separate tokens";
         let addition = match (all.get(&Capability::Hosts), added_node::refusal(spec)) {
             (Some(Err(why)), _) => Err(why.clone()),
             (_, Some(why)) => Err(why),
@@ -333,7 +334,7 @@ mod tests {
         check(&kinds(4)).unwrap();
         let error = check(&kinds(5)).unwrap_err().to_string();
         assert!(
-            error.contains("the study has 5 nodes, but `nodes` of the machines"),
+            error.contains("the study has 5 nodes, but the `nodes` of all machines"),
             "{error}"
         );
         let address = |n| (Ipv4Addr::new(127, 0, 7, n), super::super::ports::CHOICES[0]);

@@ -32,7 +32,7 @@ pub(super) const WRITE_LIMIT: Duration = Duration::from_secs(300);
 /// The collector or the heap size requires uncompressed object pointers.
 pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     match class_sharing_refusal(spec) {
-        Some(why) => bail!("{why}\nhint: remove class_sharing"),
+        Some(why) => bail!("{why}\nhint: remove `class_sharing` from `target.local`"),
         None => Ok(()),
     }
 }
@@ -125,7 +125,7 @@ fn stamp_of(archive: &Path, digest: &str) -> Result<String> {
 
 /// Starts a node that records its classes, waits until the node is up, and stops it.
 fn make(program: &Program, clusters: &Path, path: &Path, say: &mut dyn FnMut(&str)) -> Result<()> {
-    say("creating an archive of the server's classes, once for this Java and these jars");
+    say("cassay creates an archive of the server's classes, once for this Java and these jars");
     let began_ns = clock::now_ns();
     let fresh = tempfile::Builder::new()
         .prefix(ARCHIVE_PREFIX)
@@ -157,7 +157,7 @@ fn make(program: &Program, clusters: &Path, path: &Path, say: &mut dyn FnMut(&st
     supply::write_whole(&stamp_path(path), &stamp_of(path, &digest)?)?;
     let seconds = (clock::now_ns() - began_ns) as f64 / clock::SECOND_NS as f64;
     say(&format!(
-        "created the class archive in {seconds:.1} s: {}",
+        "cassay created the class archive in {seconds:.1} s: {}",
         path.display()
     ));
     Ok(())

@@ -23,7 +23,7 @@ const LINKS: &str = "the hosts are separate machines, whose links cassay does no
 const OF_LINKS: [Capability; 2] = [Capability::LinkRate, Capability::LinkDelay];
 
 pub(super) fn expected(spec: &LocalSpec) -> BTreeMap<Capability, Answer> {
-    let asked = "depends on the machine; cassay checks it after connecting to the machine";
+    let asked = "cassay checks this capability after it has connected to the machines";
     let answers = Capability::ALL.into_iter().map(|capability| (capability, Ok(asked.to_owned())));
     let mut all = with_own(spec, answers.collect());
     all.extend(claimed(spec, &[]));
@@ -68,7 +68,8 @@ fn claimed(spec: &LocalSpec, hosts: &[Host]) -> Option<(Capability, Answer)> {
             match shared {
                 None => Ok("each pod has claimed a separate volume".to_owned()),
                 Some((host, total_bytes)) => Err(format!(
-                    "the volume of {} is on a disk of {} MiB, which other programs also use",
+                    "the volume of {} is a folder on a disk of {} MiB, which other programs also \
+                     use",
                     host.name(),
                     total_bytes >> 20
                 )),

@@ -130,8 +130,8 @@ pub(crate) fn fits_disk(nodes: usize, free: u64, data: &Path) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "too little disk: a node needs at least {} MiB before data is loaded, but {} has {} MiB \
-         free for {}\nhint: free some space, or use another data folder",
+        "too little disk space: a node without data needs at least {} MiB, but {} has only {} MiB \
+         free for {}\nhint: free some space, or move cassay's data folder (CASSAY_DATA)",
         DISK_BYTES_PER_NODE / MIB,
         data.display(),
         free / MIB,

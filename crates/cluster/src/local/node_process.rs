@@ -168,7 +168,7 @@ fn complaints(log: &str) -> String {
 /// Describes an exit status and its most likely cause.
 fn explain(status: std::process::ExitStatus, log_tail: &str) -> String {
     let hint = if status.signal() == Some(SIGKILL) {
-        "; another process killed it, perhaps the kernel for lack of memory: see `dmesg`"
+        "; another process or the kernel (for lack of memory) killed the node: see `dmesg`"
     } else if log_tail.contains("OutOfMemoryError") {
         "; the heap or the direct memory of the node was too small: set a larger heap"
     } else if log_tail.contains("Could not reserve enough space") {
@@ -178,12 +178,12 @@ fn explain(status: std::process::ExitStatus, log_tail: &str) -> String {
     } else if log_tail.contains("Unrecognized VM option")
         || log_tail.contains("Unrecognized option")
     {
-        "; one of the JVM options is unknown to this Java: see the log lines for its name"
+        "; this Java does not support one of the JVM options, which the log lines name"
     } else if log_tail.contains("No space left on device") {
         "; the data volume of the node is full"
     } else if log_tail.contains("Unable check disk space in") {
-        "; Java does not find the file system of the node's folders, as in a chroot whose root \
-         folder is not a mount point: run `mount --bind ROOT ROOT` before `chroot ROOT`"
+        "; Java does not find the file system of the node's folders, for example in a chroot whose \
+         root folder is not a mount point: run `mount --bind ROOT ROOT` before `chroot ROOT`"
     } else if log_tail.contains("ConfigurationException") {
         return match refused_setting(log_tail) {
             Some((key, why)) => {

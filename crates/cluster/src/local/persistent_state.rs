@@ -156,7 +156,8 @@ impl State {
             serde_json::from_str(&text).with_context(|| format!("read {}", path.display()))?;
         anyhow::ensure!(
             (FORMAT_MIN..=FORMAT).contains(&state.format),
-            "{} has format {}, but this cassay supports {FORMAT_MIN} to {FORMAT}",
+            "{} has the format {}, but this version of cassay supports only the formats \
+             {FORMAT_MIN} to {FORMAT}",
             path.display(),
             state.format
         );
@@ -256,8 +257,8 @@ pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
     state.check(folder)?;
     if let Some(machine) = state.elsewhere() {
         bail!(
-            "{} is a cluster of {machine}: stop it on that machine; if the machine no longer \
-             exists, remove the folder",
+            "the machine {machine} started the cluster in {0}: stop the cluster on that machine; \
+             if the machine no longer exists, remove the folder",
             folder.display()
         );
     }
@@ -265,7 +266,8 @@ pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
         if let Some(pod) = hosts.machines.iter().find_map(|machine| machine.pod.as_ref()) {
             kubernetes::remove_pods(pod).with_context(|| {
                 format!(
-                    "remove the pods of the cluster {}; if they no longer exist, remove {}",
+                    "cassay could not remove the pods of the cluster {}: remove them yourself, and \
+                     then remove {}",
                     state.id,
                     folder.display()
                 )
@@ -447,7 +449,7 @@ mod tests {
         assert!(state.is_owned());
         let said = remove(&folder, &state).unwrap_err().to_string();
         assert!(
-            said.contains("other") && said.contains("stop it on that machine"),
+            said.contains("other") && said.contains("stop the cluster on that machine"),
             "{said}"
         );
         assert!(folder.exists());

@@ -66,7 +66,7 @@ impl Layout {
         anyhow::ensure!(
             !floats || wish.housekeeping == 0,
             "with `{}`, nodes may use every core, but the study requires that {} of each NUMA node \
-             {} free\nhint: use `auto` or `pinned`",
+             {} free\nhint: use `placing: auto` or `placing: pinned`",
             wish.placing.name(),
             counted(wish.housekeeping as usize, "core"),
             if wish.housekeeping == 1 { "is" } else { "are" }

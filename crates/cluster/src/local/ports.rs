@@ -120,8 +120,8 @@ pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<PortAssign
     let addresses = block(first, nodes);
     if let Some(last) = addresses.last().filter(|last| !last.is_loopback()) {
         bail!(
-            "{nodes} nodes from {first} on have addresses up to {last}, which is not a loopback \
-             address\nhint: begin at a lower address, such as 127.9.42.1"
+            "{nodes} nodes from {first} on would need addresses up to {last}, which is not a \
+             loopback address\nhint: use a lower first address, such as 127.9.42.1"
         );
     }
     // The user sets a fixed address so that other tools find the cluster, so the ports must also be
@@ -151,7 +151,8 @@ pub(crate) fn choose_on(hosts: &[Host], slots: usize) -> Result<Ports> {
         }
     }
     bail!(
-        "no ports are free for nodes: {}\nhint: stop the programs that listen on them",
+        "cassay found no free ports for the nodes: {}\nhint: stop the programs that listen on \
+         these ports",
         taken.unwrap_or_default()
     )
 }
@@ -165,7 +166,7 @@ fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<PortAssignment>
     };
     let mut taken = format!(
         "net.ipv4.ip_local_port_range is {}-{}, which contains all ports that cassay could assign \
-         to nodes",
+         to nodes: narrow this range",
         outgoing.start(),
         outgoing.end()
     );
@@ -187,7 +188,10 @@ fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<PortAssignment>
             }
         }
     }
-    bail!("no loopback address is free: {taken}\nhint: stop the programs that listen on them")
+    bail!(
+        "cassay found no free loopback address: {taken}\nhint: stop the programs that listen on \
+         these addresses"
+    )
 }
 
 fn block(first: Ipv4Addr, nodes: usize) -> Vec<Ipv4Addr> {

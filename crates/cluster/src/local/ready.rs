@@ -51,7 +51,7 @@ pub(super) fn asks_for_password(
             "the node accepts every user, although it should require a password"
         )),
     };
-    let failure = "did not require a password";
+    let failure = "did not begin to require a password";
     wait(nodes, index, deadline, limit, failure, ask)
 }
 

@@ -65,7 +65,10 @@ impl Nodes {
         archives: &[Archive],
         say: &mut dyn FnMut(&str),
     ) -> Result<()> {
-        say("creating archives of the server's classes, once for each machine's Java and jars");
+        say(
+            "cassay creates archives of the server's classes, once for each machine's Java and \
+             jars",
+        );
         let begun_ns = clock::now_ns();
         let clusters = self.folder.parent().context("find the folder of clusters")?;
         let machines = self.spec.machines();
@@ -77,7 +80,9 @@ impl Nodes {
             })
         })?;
         let seconds = (clock::now_ns() - begun_ns) as f64 / clock::SECOND_NS as f64;
-        say(&format!("created the class archives in {seconds:.1} s"));
+        say(&format!(
+            "cassay created the class archives in {seconds:.1} s"
+        ));
         Ok(())
     }
 }

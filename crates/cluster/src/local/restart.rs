@@ -45,7 +45,7 @@ impl Cluster {
     /// # Errors
     /// The errors of [`Cluster::reconfigure`], or the machine lacks the requested CPUs or memory.
     pub fn place(&mut self, topology: Topology, say: &mut dyn FnMut(&str)) -> Result<Vec<String>> {
-        let not_ours = "cassay can place only nodes that it started";
+        let not_ours = "cassay can assign CPUs only to nodes that it started";
         self.restarting(not_ours, |nodes| {
             let spec = LocalSpec {
                 topology,
@@ -133,7 +133,9 @@ impl Nodes {
         let names: Vec<String> =
             group.iter().map(|index| self.nodes[*index].layout.name.clone()).collect();
         let what = names.join(", ");
-        say(&format!("restarting {what} with the new configuration"));
+        say(&format!(
+            "cassay restarts {what} with the new configuration"
+        ));
         self.drain_together(group);
         for index in group {
             self.stop_node(*index)?;

@@ -63,7 +63,7 @@ pub(crate) fn start(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) ->
 
 fn starting(spec: &LocalSpec, program: &Program) -> String {
     format!(
-        "starting Cassandra {} on {} (Java {}, heap {} MiB)",
+        "cassay starts Cassandra {} on {} (Java {}, heap {} MiB)",
         program.supply.release,
         counted(spec.nodes, "node"),
         program.java.version,
@@ -287,7 +287,7 @@ impl Nodes {
         self.first_answer(0, deadline)?;
         if self.nodes.len() > 1 {
             say(&format!(
-                "{} answers; starting the other nodes",
+                "{} answers, so cassay starts the other nodes",
                 self.nodes[0].layout.name
             ));
         }

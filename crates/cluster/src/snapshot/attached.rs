@@ -223,7 +223,7 @@ fn create_on(
     }
     bail!(
         "the SSTables of the table change continuously: stop the programs that write to the table, \
-         and settle first"
+         and let its compactions end first"
     )
 }
 
@@ -290,7 +290,7 @@ pub(crate) fn restore(
     }
     let allowed = table_definitions::compacting(&mut session, keyspace, &names)?;
     say(&format!(
-        "restoring {keyspace} from {name} (TRUNCATE and import)"
+        "cassay restores {keyspace} from {name} (TRUNCATE and import)"
     ));
     let mut switched = Vec::new();
     for node in &nodes {
@@ -357,7 +357,9 @@ fn swap(
     let began_ns = clock::now_ns();
     for (node, part) in nodes.iter().zip(parts) {
         for (table, row) in part {
-            let id = tables.get(*table).context("a table has no id")?;
+            let id = tables
+                .get(*table)
+                .context("a row of system_schema.tables contains no table id")?;
             import(node, row, id)
                 .with_context(|| format!("import {keyspace}.{table} on {}", node.name))?;
         }
@@ -367,7 +369,8 @@ fn swap(
         let found = fingerprint(node.agent, keyspace, tables)?;
         if let Some(difference) = found.difference(&fingerprint_of(part)) {
             bail!(
-                "after the restore, the data on {} is wrong: {difference}; do not measure it",
+                "after the restore, the data on {} is wrong: {difference}. Do not measure this \
+                 data",
                 node.name
             );
         }

@@ -48,7 +48,7 @@ pub(super) fn export(
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     ensure!(
         free >= total.saturating_add(SPARE_BYTES),
-        "{} has {} free, and the snapshot {name} has {}\nhint: free some space, or export to \
+        "{} has only {} free, but the snapshot {name} has {}\nhint: free some space, or export to \
          another disk",
         above.display(),
         bytes(free),
@@ -92,9 +92,9 @@ fn finish(export: &Export, making: UnfinishedFolder, to: &Path) -> Result<()> {
     let most = FileKind::Export.bytes_max();
     ensure!(
         text.len() as u64 <= most,
-        "cassay cannot export this snapshot: the list of its files has {} bytes, and the limit is \
-         {most}\nhint: `data.settle: compactions` leaves fewer files; create the snapshot again \
-         with that setting",
+        "cassay cannot export this snapshot: the list of its files has {} bytes, but the limit is \
+         {most}\nhint: create the snapshot again with `data.settle: compactions`, so that it has \
+         fewer files",
         text.len()
     );
     let path = making.path().join(FILE);
@@ -147,8 +147,8 @@ pub(super) fn members(cluster: &Cluster, session: &mut Session) -> Result<Vec<No
     let ring = joined_nodes(session)?;
     ensure!(
         ring.len() == cluster.nodes().len(),
-        "the ring has {}, but the cluster has {}: cassay exports and imports only if both numbers \
-         are equal",
+        "the ring has {}, but cassay's cluster has {}: cassay exports and imports only if both \
+         numbers are equal",
         counted(ring.len(), "member"),
         counted(cluster.nodes().len(), "node")
     );
@@ -263,8 +263,8 @@ fn bring_file(
     let found = sum.finalize();
     ensure!(
         size == file.bytes && wanted.is_none_or(|wanted| wanted == found),
-        "{} is damaged: it has {size} bytes with the CRC-32 {found} instead of {} with {}. cassay \
-         exported nothing\nhint: `cassay snapshot verify` finds all damaged files",
+        "{} is damaged: it has {size} bytes with the CRC-32 {found} instead of {} bytes with {}. \
+         cassay exported nothing\nhint: `cassay snapshot verify` finds all damaged files",
         from.display(),
         file.bytes,
         wanted.map_or("another".to_owned(), |wanted| wanted.to_string())

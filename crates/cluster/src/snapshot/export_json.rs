@@ -112,7 +112,8 @@ impl Export {
             serde_json::from_slice(bytes).context("this is not an export of a snapshot")?;
         ensure!(
             head.format == FORMAT,
-            "the export has format {}, but this cassay supports {FORMAT}",
+            "the export has the format {}, but this version of cassay supports only the format \
+             {FORMAT}",
             head.format
         );
         let export: Export = serde_json::from_slice(bytes)
@@ -181,7 +182,10 @@ impl Export {
             let of = || format!("check the part of {:?}", node.node);
             node.check(self).with_context(of)?;
             let twice = node.tokens.iter().find(|token| !tokens.insert(**token));
-            ensure!(twice.is_none(), "two nodes have the token {twice:?}");
+            ensure!(
+                twice.is_none(),
+                "two nodes of the export have the token {twice:?}"
+            );
             let is_like_the_first = node.manifest.schema == first.manifest.schema
                 && node.manifest.tables.iter().map(|table| &table.name).eq(first
                     .manifest
@@ -190,7 +194,7 @@ impl Export {
                     .map(|table| &table.name));
             ensure!(
                 is_like_the_first,
-                "{}: the tables differ from those of the first part",
+                "{}: the tables differ from the tables of the first part",
                 of()
             );
         }

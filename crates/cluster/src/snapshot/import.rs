@@ -65,8 +65,8 @@ pub(super) fn import(
     for place in places {
         ensure!(
             !place.has(&manifest::folder(place.folder, name))?,
-            "{} already has a snapshot {name}: remove it first, or import this one with `--as` and \
-             another name",
+            "{} already has a snapshot {name}: remove that snapshot first, or import this one with \
+             `--as` and another name",
             place.name
         );
         formats_fit(&export, place.version)?;
@@ -186,8 +186,8 @@ fn check_room(cluster: &Cluster, places: &[NodeFiles<'_>], parts: &[&ExportedNod
         let free = place.host.space(place.folder)?.available_bytes;
         ensure!(
             free >= need.saturating_add(SPARE_BYTES),
-            "{} has {} free at {}, but the import adds {}, and the node needs {} for itself. \
-             cassay copied nothing\nhint: free some space, or use a larger volume",
+            "{} has only {} free at {}, but the imported files need {}, and the node itself needs \
+             {}. cassay copied nothing\nhint: free some space, or use a larger volume",
             place.name,
             bytes(free),
             place.folder.display(),

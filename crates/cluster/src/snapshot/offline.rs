@@ -28,7 +28,7 @@ pub(crate) fn restore(
     let tables = tables_of(nodes, &places, &manifests, say)?;
     drop(places);
     say(&format!(
-        "restoring {} from {name} (nodes are stopped)",
+        "cassay restores {} from {name}, while the nodes are stopped",
         manifests[0].keyspace
     ));
     let stop_began_ns = clock::now_ns();
@@ -48,7 +48,7 @@ pub(crate) fn restore(
     })?;
     let swap_s = seconds_since(swap_began_ns);
     drop(places);
-    say("starting the nodes again");
+    say("cassay starts the nodes again");
     let started = nodes
         .start_all()
         .with_context(|| format!("start the nodes with the files of {name}"));

@@ -51,7 +51,7 @@ pub(crate) fn restore(
     let compacting = table_definitions::compacting(&mut session, keyspace, &names)?;
     let compacting: Vec<&str> = compacting.iter().map(String::as_str).collect();
     say(&format!(
-        "restoring {keyspace} from {name} (TRUNCATE and import)"
+        "cassay restores {keyspace} from {name} (TRUNCATE and import)"
     ));
     let marks = LogMarks::read(&places);
     let swapped = on_all(&places, |place| {
@@ -93,8 +93,8 @@ pub(super) fn unfinished(
     let causes: String = causes.iter().map(|cause| format!("{cause}; ")).collect();
     anyhow!(
         "{causes}{error:#}\nthe snapshot {name} still exists, but tables of {keyspace} may be \
-         empty or incomplete on some nodes: do not measure them\nhint: fix the cause, then restore \
-         {name} again{else_hint}"
+         empty or incomplete on some nodes: do not measure these tables\nhint: fix the cause, then \
+         restore {name} again{else_hint}"
     )
 }
 

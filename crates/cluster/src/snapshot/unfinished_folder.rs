@@ -101,8 +101,8 @@ fn sweep(above: &Path, say: &mut dyn FnMut(&str)) {
                 "cassay removed {shown} ({size}), the leftover of a killed export"
             )),
             Err(error) => say(&format!(
-                "{shown} ({size}) is the leftover of a killed export, but cassay cannot remove it: \
-                 {error}. Remove it yourself"
+                "cassay could not remove {shown} ({size}), the leftover of a killed export: \
+                 {error}. Remove this folder yourself"
             )),
         }
         drop(lock);

@@ -89,7 +89,7 @@ impl PreparedStatement {
             let index = reader.u16("index of a partition key column")?;
             if usize::from(index) >= columns_count {
                 let what = "index of a partition key column";
-                let allowed = "an index below the number of columns";
+                let allowed = "below the number of columns";
                 return Err(ParseError::Value {
                     what,
                     offset,

@@ -173,7 +173,7 @@ fn a_partition_key_index_beyond_the_markers_is_refused() {
     let header = Header::parse_response(&frame(0x08, 0, body), Version::V4).unwrap().unwrap();
     let error = response::parse(&header, body).unwrap_err().to_string();
     let expected =
-        "index of a partition key column at byte 20 is 1; it must be the type of a bind marker";
+        "index of a partition key column at byte 20 is 1; it must be below the number of columns";
     assert_eq!(error, expected);
 }
 

@@ -19,7 +19,7 @@ pub(super) const RULES: &[Rule] = &[
         setting: "cpu.governor",
         wanted: "performance",
         why: "With other governors, the kernel lowers the frequency of CPUs that wait for disks or \
-             requests, and raises it too late.",
+              requests, and raises this frequency too late.",
         fix: "cpupower frequency-set -g performance",
         source: INTEL,
         start_check: "",

@@ -28,7 +28,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "disk.scheduler",
         wanted: "none or mq-deadline",
-        why: "Fast disks order requests themselves; fair queueing delays them and costs CPU time.",
+        why: "Fast disks order requests themselves. Fair queueing in the kernel delays the \
+              requests and costs CPU time.",
         fix: "echo none > /sys/block/{on}/queue/scheduler (at every start: a udev rule, \
               ACTION==\"add|change\", KERNEL==\"{on}\", ATTR{queue/scheduler}=\"none\")",
         source: DATASTAX,

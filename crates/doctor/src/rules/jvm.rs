@@ -34,8 +34,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "heap.initial",
         wanted: "the same as the maximum",
-        why: "A heap grows only in pauses, and other programs may already use the memory when the \
-              heap needs it.",
+        why: "A heap grows only during pauses, and other programs may already use the memory when \
+              the heap needs more.",
         fix: "the same value for -Xms and -Xmx in jvm-server.options",
         source: APACHE,
         start_check: "",
@@ -117,8 +117,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "jvm.jemalloc",
         wanted: "preloaded, if memory outside the heap grows",
-        why: "For information: glibc's allocator leaves holes when many threads allocate and free \
-              buffers.",
+        why: "glibc's allocator fragments the memory when many threads allocate and free buffers. \
+              This advice does not affect the verdict.",
         fix: "apt-get install libjemalloc2 || dnf install jemalloc; Cassandra's script finds it",
         source: APACHE,
         start_check: "checkJemalloc reports whether the library exists",
@@ -235,7 +235,7 @@ fn use_numa(view: &View<'_>) -> Vec<SettingResult> {
         let is_bound = nodes < view.memory_nodes();
         let (value, level) = match (is_on, nodes) {
             (true, 0..=1) if is_bound => ("on, and bound to one NUMA node", Severity::Advice),
-            (true, 0..=1) => ("on, without effect: one NUMA node", Severity::Ok),
+            (true, 0..=1) => ("on, but without effect with one NUMA node", Severity::Ok),
             (false, 0..=1) => ("off, with one NUMA node", Severity::Ok),
             (true, _) => ("on", Severity::Ok),
             (false, _) => ("off, with several NUMA nodes", Severity::Advice),

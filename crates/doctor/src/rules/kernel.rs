@@ -42,8 +42,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "limit.memlock",
         wanted: "unlimited",
-        why: "Cassandra locks its memory so that the kernel does not swap it out; a limit prevents \
-              the lock.",
+        why: "Cassandra locks its memory, so that the kernel does not swap this memory out. A \
+              limit prevents the lock.",
         fix: "echo 'cassandra - memlock unlimited' >> /etc/security/limits.d/cassandra.conf \
               (systemd: LimitMEMLOCK=infinity), then restart Cassandra from a new session",
         source: DATASTAX,
@@ -63,8 +63,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "vm.max_map_count",
         wanted: "at least 1048575",
-        why: "Every mapped SSTable needs memory maps. Without free maps, the JVM fails with an \
-             error that looks like lack of memory.",
+        why: "Every mapped SSTable needs memory maps. When no map is free, the JVM fails with an \
+              error that resembles a lack of memory.",
         fix: sysctl!("vm.max_map_count", "1048575"),
         source: APACHE,
         start_check: "checkMaxMapCount warns",
@@ -77,8 +77,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "swap",
         wanted: "none",
-        why: "If the kernel swaps a heap out, collections last for minutes, and the node seems \
-             dead.",
+        why: "If the kernel swaps a heap out, garbage collections last for minutes, and other \
+              nodes consider the node down.",
         fix: "swapoff --all && sed -i '/\\sswap\\s/s/^/#/' /etc/fstab",
         source: APACHE,
         start_check: "SystemInfo warns of degraded performance",
@@ -138,8 +138,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "net.ipv4.tcp_keepalive_time",
         wanted: "at most 60",
-        why: "Firewalls drop idle connections between nodes and clients before the kernel's two \
-             hours are over.",
+        why: "Firewalls drop idle connections between nodes and clients long before the kernel's \
+              default of two hours.",
         fix: sysctl!("net.ipv4.tcp_keepalive_time", "60"),
         source: DATASTAX,
         start_check: "",
@@ -152,7 +152,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "net.ipv4.tcp_keepalive_intvl",
         wanted: "at most 10",
-        why: "The kernel notices a lost peer after this time multiplied by the number of probes.",
+        why: "The kernel notices a lost peer after this interval multiplied by the number of \
+              probes.",
         fix: sysctl!("net.ipv4.tcp_keepalive_intvl", "10"),
         source: DATASTAX,
         start_check: "",
@@ -219,7 +220,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "net.ipv4.tcp_rmem",
         wanted: "a maximum of at least 16777216",
-        why: "The kernel enlarges a connection's buffer automatically up to this size.",
+        why: "The kernel enlarges the buffer of a connection automatically, but only up to this \
+              size.",
         fix: sysctl!("net.ipv4.tcp_rmem", "4096 87380 16777216"),
         source: DATASTAX,
         start_check: "",
@@ -232,7 +234,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "net.ipv4.tcp_wmem",
         wanted: "a maximum of at least 16777216",
-        why: "The kernel enlarges a connection's buffer automatically up to this size.",
+        why: "The kernel enlarges the buffer of a connection automatically, but only up to this \
+              size.",
         fix: sysctl!("net.ipv4.tcp_wmem", "4096 65536 16777216"),
         source: DATASTAX,
         start_check: "",
@@ -266,8 +269,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "clock.sync",
         wanted: "synchronised by NTP or PTP",
-        why: "The newest timestamp of a cell wins, so a node whose clock is behind loses \
-              acknowledged writes.",
+        why: "The value with the newest timestamp wins, so acknowledged writes can be lost through \
+              a node whose clock is behind.",
         fix: "apt-get install chrony || dnf install chrony; systemctl enable --now chronyd",
         source: APACHE,
         start_check: "",

@@ -40,7 +40,7 @@ pub fn sentence(
 /// Returns the first words of the sentence for a variant whose need is unknown.
 fn unknown(facts: &Facts) -> String {
     let point = facts.point.words();
-    format!("How many client machines the highest point, {point}, needs")
+    format!("The number of client machines for the highest point, {point},")
 }
 
 fn without_ceiling(facts: &Facts, by_link: Option<String>, shape: &Shape, source: &str) -> String {
@@ -138,7 +138,7 @@ fn link_words(facts: &Facts, shape: &Shape) -> Option<String> {
     let how = match &link.by {
         LinkBy::Kernel(name) => format!("{name} of this machine"),
         LinkBy::Run(place) => format!("{place}'s"),
-        LinkBy::Assumed(place) if place == HERE => "assumed for this machine".to_owned(),
+        LinkBy::Assumed(place) if place == HERE => "assumed rate of this machine".to_owned(),
         LinkBy::Assumed(place) => format!("assumed of {place}"),
     };
     let carries = carried(link);
@@ -186,9 +186,11 @@ pub fn warning(facts: &Facts, shape: &Shape) -> String {
     };
     let is_beyond = |by: Option<usize>| by.is_some_and(|machines| machines > named);
     let why = match (is_beyond(shape.by_ceiling), is_beyond(shape.by_link)) {
-        (true, true) => "the client would exceed the limit of rule V3, and a link would be full",
-        (false, true) => "a link would be full",
-        _ => "rule V3 would warn, and trials would be suspect",
+        (true, true) => {
+            "the clients would exceed the limit of rule V3, and a link would be saturated"
+        }
+        (false, true) => "a link would be saturated",
+        _ => "rule V3 would warn, so trials would be suspect",
     };
     let remedy = match (facts.names_machines, facts.only_here) {
         (_, true) => {
@@ -197,8 +199,8 @@ pub fn warning(facts: &Facts, shape: &Shape) -> String {
         }
         (true, false) => "name more machines, or lower the highest point",
         (false, false) => {
-            "name machines, `client.machines: [here, {ssh: HOST}]`, or lower the \
-                           highest point"
+            "name client machines, such as `client.machines: [here, {ssh: HOST}]`, or lower the \
+             highest point"
         }
     };
     format!("{who}, but {what} needs {needed}: {why}; {remedy}")

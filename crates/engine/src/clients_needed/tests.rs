@@ -170,12 +170,12 @@ fn an_unknown_need_is_reported_with_a_way_to_measure_it() {
     assert_eq!(without_ceiling.machines, Some(2), "by its links alone");
     assert_eq!(
         without_ceiling.sentence,
-        "How many client machines the highest point, 1,200,000 op/s, needs is unknown: no finished \
-         run of this study has measured the ceiling of a client. Each run measures the ceiling \
-         before its first trial, even without the cluster: `cassay run study.yaml --target null`. \
-         By links: the requests of about 1.07 KiB per operation need 10.6 Gbit/s, which is more \
-         than the 8 Gbit/s for payload on a link of 10 Gbit/s (assumed for this machine), so at \
-         least 2."
+        "The number of client machines for the highest point, 1,200,000 op/s, is unknown: no \
+         finished run of this study has measured the ceiling of a client. Each run measures the \
+         ceiling before its first trial, even without the cluster: `cassay run study.yaml --target \
+         null`. By links: the requests of about 1.07 KiB per operation need 10.6 Gbit/s, which is \
+         more than the 8 Gbit/s for payload on a link of 10 Gbit/s (assumed rate of this machine), \
+         so at least 2."
     );
     let elsewhere = needs(|facts| {
         facts.measured.clear();

@@ -190,8 +190,8 @@ impl Room {
     fn series(&self, count: usize) -> Result<()> {
         ensure!(
             count <= SERIES_COUNT_MAX,
-            "has {count} series, more than the maximum of {SERIES_COUNT_MAX}; hint: name the \
-             required series"
+            "has {count} series, but the maximum is {SERIES_COUNT_MAX}; hint: select the required \
+             series"
         );
         Ok(())
     }
@@ -200,7 +200,7 @@ impl Room {
         self.points += 1;
         ensure!(
             self.points <= POINTS_COUNT_MAX,
-            "has more than the maximum of {POINTS_COUNT_MAX} points; hint: name the required series"
+            "has more than {POINTS_COUNT_MAX} points, the maximum; hint: select the required series"
         );
         Ok(())
     }

@@ -122,8 +122,7 @@ impl TrialRun<'_> {
         }
         self.begin_phase(PhaseKind::Settle, state)?;
         let text = format!(
-            "rest for {REST_S} s, because the load of the previous trial was too \
-                            high"
+            "cassay waits for {REST_S} s, because the load of the previous trial was too high"
         );
         (self.events)(Event::Said(text));
         let until = Deadline::after(Duration::from_secs(REST_S));
@@ -447,7 +446,7 @@ impl TrialRun<'_> {
     fn restore(&mut self, running: &mut Running, state: &mut State) -> Result<()> {
         let kept = running.standing.snapshot(self.settings);
         let name = kept
-            .context("find the snapshot of this data, which cassay created before")?
+            .context("find the snapshot of this data, which cassay created before the first trial")?
             .name
             .clone();
         let how = match self.settings.data.restore {

@@ -367,7 +367,7 @@ impl LongWindow<'_> {
     fn unseen(&self) -> Vec<String> {
         let missing = GROWING.iter().filter(|(of, ..)| self.watched.series(of).next().is_none());
         missing
-            .map(|(of, _, what)| format!("{what}: no probe has read the series {of}"))
+            .map(|(of, _, what)| format!("{what}: no probe recorded the series {of}"))
             .collect()
     }
 

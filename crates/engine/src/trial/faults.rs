@@ -180,8 +180,8 @@ impl<'a> Faults<'a> {
             kind: fault.kind.name.to_string(),
             verdict: FaultVerdict::Inconclusive,
             evidence: format!(
-                "cassay did not inject the fault. It was due at {} s of the window for {} s, but \
-                 less time remained (earlier faults took longer, or the load ended)",
+                "cassay did not inject the fault, because too little of the window remained. The \
+                 fault was due at {} s for {} s, but earlier faults took longer, or the load ended",
                 fault.at_ns as f64 / 1e9,
                 fault.for_ns as f64 / 1e9
             ),
@@ -356,8 +356,9 @@ fn resolve(planned: &PlannedHit, running: &Running, program: &Arc<Program>) -> R
 
 /// Returns the node with the first replica of the partition that the program uses most.
 fn hottest_replica(running: &Running, program: &Arc<Program>) -> Result<NodeIndex> {
-    let token = workload::hottest_token(program)
-        .context("all partitions of the workload are equally hot, so none is the hottest one")?;
+    let token = workload::hottest_token(program).context(
+        "the workload requests all partitions equally often, so no partition is the hottest",
+    )?;
     let replicas = running.cluster.replicas(program.keyspace(), token)?;
     let first = replicas.first().copied().map(NodeIndex);
     first.with_context(|| format!("no node owns the token {token} of the hottest partition"))

@@ -68,7 +68,7 @@ impl Fault for NodeRemove {
             Operation::RemoveNode { host_id },
         )?);
         Ok(Work::Did(format!(
-            "node {} considers the node down, and removes it",
+            "node {} considers the node down, and removes it from the ring",
             by.number()
         )))
     }

@@ -46,8 +46,8 @@ impl Slow {
             fault: Presence::from(cores <= self.cores * BROKEN_BELOW),
             target: Health::from(cores >= self.cores * WHOLE_ABOVE),
             words: format!(
-                "the host of the node gets only {cores:.2} cores when it needs more (quota of the \
-                 fault: {:.2} cores)",
+                "the host of the node has only {cores:.2} cores of CPU time when it needs more \
+                 (quota of the fault: {:.2} cores)",
                 self.cores
             ),
         })

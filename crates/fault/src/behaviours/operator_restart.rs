@@ -54,10 +54,7 @@ impl Fault for Restart {
         }
         if self.back.iter().all(|is_back| *is_back) {
             let count = self.back.len();
-            return Ok(Work::Done(format!(
-                "{count} nodes were restarted by {}",
-                self.told
-            )));
+            return Ok(Work::Done(format!("{} restarted {count} nodes", self.told)));
         }
         Ok(Work::Going)
     }

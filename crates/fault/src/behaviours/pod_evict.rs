@@ -33,7 +33,8 @@ impl Fault for Evict {
         let before = world.pod(self.node)?;
         ensure!(
             world.is_schedulable(self.node, &before.node)?,
-            "the pod's machine {} is already cordoned, and healing the fault would uncordon it",
+            "the pod's machine {} is already cordoned, so cassay does not inject the fault: \
+             healing would uncordon the machine",
             before.node
         );
         self.machine = Some(before.node);

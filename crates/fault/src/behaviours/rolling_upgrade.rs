@@ -166,7 +166,7 @@ impl Upgrade {
             AT_ONCE,
         );
         said.map(Some)
-            .context("begin the log of the cluster's metadata (`nodetool cms initialize`)")
+            .context("initialize the cluster metadata log (`nodetool cms initialize`)")
     }
 }
 
@@ -283,7 +283,7 @@ impl Fault for Upgrade {
         match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Nodes(round) => self.proceed_with_nodes(world, round),
             Stage::Files(at, task) => self.proceed_with_files(world, at, task),
-            Stage::Over => Ok(Work::Done("the fault is over".to_owned())),
+            Stage::Over => Ok(Work::Done("the fault has ended".to_owned())),
         }
     }
 

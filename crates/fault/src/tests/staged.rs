@@ -129,7 +129,7 @@ fn a_fault_time_counts_from_when_peers_mark_the_node_down() {
         let said = |what: FaultStep| steps.iter().find(|step| step.what == what);
         assert_eq!(said(FaultStep::Acted).is_some(), acts, "{name}: {steps:#?}");
         if let Some(told) = said(FaultStep::Acted) {
-            let words = "node 2 considers the node down, and removes it";
+            let words = "node 2 considers the node down, and removes it from the ring";
             assert_eq!(told.words, words);
         }
         let done = said(FaultStep::Done).unwrap();

@@ -109,7 +109,7 @@ fn effects_of_a_sequential_study_hold_over_all_looks() {
         assert!(until > once * 1.2, "{once} {until}");
     }
     let said = until.answer.join(" ");
-    assert!(said.contains("hold over all looks"), "{said}");
+    assert!(said.contains("valid at all looks"), "{said}");
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn an_interaction_hidden_by_noise_is_not_resolved() {
               the run does not show whether “batch” instead of “periodic” changes throughput:
               -5.1 %, anything from -13.6 to +4.3 %, on average over heap;
               19 blocks would decide.
-            The run does not show whether these interact:
+            The run does not show whether these settings interact:
               heap “large” with sync “batch”, -0.7 %
               (95 %: -33.4 to +48.0 %).
         "#]],
@@ -186,7 +186,7 @@ fn cells_that_did_not_take_turns_have_no_effect_interval() {
         Some(store::record::WithoutInterval::Sequential)
     );
     assert_eq!(verdicts(&found.effects[0], "interaction"), ["not_resolved"]);
-    assert!(found.answer.join("\n").contains("did not take turns"));
+    assert!(found.answer.join("\n").contains("were not interleaved"));
 }
 
 #[test]

@@ -75,12 +75,18 @@ fn earlier(
     }
     // The name must not be a path, so that a study cannot read other files.
     if name.starts_with('/') || name.split('/').any(|part| part == "..") {
-        bail!("`require.not_worse_than: {name}` is a path; write the name of a run or a tag");
+        bail!(
+            "`require.not_worse_than: {name}` contains a path; write `latest`, a tag, or the name \
+             of a run"
+        );
     }
     let run = store::find(results, name)
         .with_context(|| format!("find the run of `require.not_worse_than: {name}`"))?;
     if run.findings.is_none() {
-        bail!("`require.not_worse_than: {name}` is an unfinished run");
+        bail!(
+            "`require.not_worse_than: {name}` names a run without findings; name a run that \
+             finished"
+        );
     }
     Ok(Some(EarlierRun { run, says: None }))
 }
@@ -214,7 +220,7 @@ impl VariantInBothRuns<'_> {
         let is_latency = *words == P99.0;
         let number = match (before, compared) {
             (_, Some(compared)) => number(&compared, is_latency),
-            (None, None) => inconclusive("the earlier run has no such point"),
+            (None, None) => inconclusive("the earlier run did not measure this point"),
             (Some(_), None) => {
                 inconclusive("one of the two runs has no usable trial at this point")
             }

@@ -66,12 +66,13 @@ impl UnpairedReason {
     fn words(self) -> &'static str {
         match self {
             UnpairedReason::InARow => {
-                "The numbers of units did not take turns: every ratio and every curve includes \
-                 other changes during the run, and no interval allows for them."
+                "The trials with different numbers of units were not interleaved. So every ratio \
+                 and every curve also includes other changes during the run, which no interval \
+                 covers."
             }
             UnpairedReason::UntilAnswered => {
-                "The run ended when its question had an answer. Intervals for a fixed number of \
-                 blocks do not apply then, so the report omits them."
+                "The run ended as soon as its question had an answer. Intervals for a fixed number \
+                 of blocks do not apply to such a run, so the report omits them."
             }
         }
     }

@@ -128,7 +128,7 @@ impl<'a> ScaleFacts<'a> {
             (true, Some(bound), None) => {
                 let bound = significant(bound, 3);
                 return VariantChoice::none(Some(format!(
-                    "the highest rate was within a p99 of {bound} ms, so a higher rate may be \
+                    "at the highest rate, p99 was still within {bound} ms, so a higher rate may be \
                      possible"
                 )));
             }

@@ -80,8 +80,8 @@ fn late_ns(told: Steer, heard: HeardAt) -> Option<u64> {
 
 pub(super) fn too_late(ns: u64) -> String {
     format!(
-        "received the start of the window or the end of the load {:.3} s too late, so it applied a \
-         different load",
+        "received the message about the start of the window or the end of the load {:.3} s too \
+         late, so its load differed from the planned load",
         ns as f64 / 1e9
     )
 }

@@ -51,7 +51,7 @@ pub(crate) fn import(words: &[String], seed: u64) -> Result<Import, Diagnostics>
     let mut notes = notes(&source, rate);
     if !options.idle.is_empty() {
         let idle = options.idle.join(", ");
-        notes.push(format!("options without effect in cassay: {idle}"));
+        notes.push(format!("these options have no effect in cassay: {idle}"));
     }
     Ok(Import {
         steps,
@@ -190,12 +190,13 @@ fn before(keyspace: &str, schema: &Schema, options: &mut Options) -> Vec<String>
 fn notes(source: &Source, rate: u64) -> Vec<String> {
     let mut notes = vec![
         format!(
-            "the rate, {rate} per second, applies from the start. The tool begins with a tenth of \
-             the rate and reaches the whole rate within 50 s"
+            "cassay offers the full rate of {rate} per second from the start. The tool begins with \
+             a tenth of the rate, and reaches the full rate within 50 s"
         ),
-        "latency counts from the due time of an operation, and cassay drops no operation. The tool \
-         counts from the time at which its generator creates an operation, even if that is late. \
-         Its queue holds 10000 operations, and it drops further operations"
+        "latency counts from the due time of an operation, and cassay drops no operation. In the \
+         tool, latency counts from the time at which the generator creates an operation, even if \
+         that is late. The tool's queue contains up to 10000 operations, and the tool drops \
+         further operations"
             .to_owned(),
         "values are functions of the seed, key and writing operation, so that cassay can verify \
          reads; the tool's values are random"

@@ -32,7 +32,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("--maxwlat", SWEEP),
     (
         "--maxrate",
-        "write --rate, the name of this option in the tool",
+        "write --rate, which is the tool's name for this option",
     ),
     (
         "--rf",
@@ -142,7 +142,9 @@ impl Options {
         } else if let Some((first, _)) = &self.workload {
             self.wrong(
                 at,
-                format!("`{shown}` is a second workload, after {first}"),
+                format!(
+                    "`{shown}` would be a second workload after {first}, but a command has only one"
+                ),
                 None,
             );
         } else {

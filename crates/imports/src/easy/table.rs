@@ -48,11 +48,11 @@ pub(super) fn check_workload(options: &mut Options) {
             Some(format!("cassay easy run {WORKLOAD}")),
         ),
         Some(name) if OTHER_WORKLOADS.split(' ').any(|other| other == name) => (
-            format!("cassay does not import workload {name}, but only {WORKLOAD}"),
-            Some("your own workload file can define it: docs/workload-file.md".to_owned()),
+            format!("cassay imports only the workload {WORKLOAD}, not {name}"),
+            Some("define the workload in your own workload file: docs/workload-file.md".to_owned()),
         ),
         Some(name @ ("list" | "info" | "fields" | "server")) => (
-            format!("cassay supports only the command run of the tool, not {name}"),
+            format!("cassay supports only the tool's command `run`, not {name}"),
             Some(format!("cassay easy run {WORKLOAD}")),
         ),
         Some(name) => (

@@ -318,15 +318,15 @@ const MISTAKES: &[(&str, &str)] = &[
     ("run KeyVallue", "did you mean `KeyValue`?"),
     (
         "run LWT",
-        "cassay does not import workload LWT, but only KeyValue",
+        "cassay imports only the workload KeyValue, not LWT",
     ),
     (
         "list",
-        "cassay supports only the command run of the tool, not list",
+        "cassay supports only the tool's command `run`, not list",
     ),
     (
         "run KeyValue LWT",
-        "`LWT` is a second workload, after KeyValue",
+        "`LWT` would be a second workload after KeyValue",
     ),
     ("run KeyValue --ratee 5", "did you mean `--rate`?"),
     (
@@ -412,13 +412,16 @@ fn an_option_without_effect_is_named_in_a_note() {
     for (line, note) in [
         (
             "KeyValue -c 100 --csv f",
-            "options without effect in cassay: -c, --csv",
+            "these options have no effect in cassay: -c, --csv",
         ),
-        ("KeyValue --co", "options without effect in cassay: --co"),
+        (
+            "KeyValue --co",
+            "these options have no effect in cassay: --co",
+        ),
         ("KeyValue", "The tool begins with a tenth of the rate"),
         (
             "KeyValue",
-            "The tool counts from the time at which its generator creates an operation",
+            "In the tool, latency counts from the time at which the generator creates an operation",
         ),
         ("KeyValue -t 4", "each of 4 threads has its own keys"),
     ] {

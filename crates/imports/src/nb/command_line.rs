@@ -107,7 +107,7 @@ const REFUSED: [(&str, &str); 9] = [
     ),
     (
         "script-file",
-        "cassay runs no scripts; name a workload file and a scenario",
+        "cassay does not run scripts; name a workload file and a scenario",
     ),
     (
         "show-script",
@@ -181,10 +181,10 @@ impl Words {
             let known = OPTIONS.iter().chain(&FLAGS).copied();
             let hint = yaml::near_name(name, known);
             let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
-            return Err(format!("cassay does not understand option --{name}{hint}"));
+            return Err(format!("cassay does not support option --{name}{hint}"));
         }
         if takes_value && inline.or(next).is_none() {
-            return Err(format!("option --{name} has no value after it"));
+            return Err(format!("option --{name} requires a value"));
         }
         self.notes.push(format!(
             "--{name} has no effect in cassay, which writes its own results, reports and logs"
@@ -212,7 +212,7 @@ impl Words {
             return Ok(());
         };
         if command.given.iter().any(|(known, _)| known == key) {
-            return Err(format!("{key} occurs twice; omit one"));
+            return Err(format!("{key} occurs twice; omit one of the two"));
         }
         // In a file, `==` and `===` lock the settings of a scenario. On the command line, they act
         // like `=`.
@@ -231,8 +231,8 @@ impl Words {
         }
         if COMMANDS.contains(&word.to_lowercase().as_str()) {
             return Err(format!(
-                "cassay does not support command {word}, but only run, start and the scenarios of \
-                 a file"
+                "cassay supports only run, start and the scenarios of a file, not the command \
+                 {word}"
             ));
         }
         match self.commands.last_mut() {
@@ -262,7 +262,7 @@ impl Words {
 
     fn finish(mut self) -> Result<Words, String> {
         if self.commands.is_empty() {
-            return Err("name the workload file first".to_owned());
+            return Err("write the name of the workload file first".to_owned());
         }
         for command in &mut self.commands {
             match &mut command.run {
@@ -353,20 +353,17 @@ mod tests {
     #[test]
     fn words_without_a_meaning_are_refused_with_what_to_do() {
         for (text, expected) in [
-            ("", "name the workload file first"),
+            ("", "write the name of the workload file first"),
             ("run driver=cql", "use workload=FILE"),
             ("run op=select", "write the statement into a workload file"),
             ("run workload=a more", "`more` is not a setting of run"),
             ("a.yaml x=1 more", "`more` is after the settings"),
             ("a.yaml x=1 x=2", "x occurs twice"),
             ("a.yaml --progres 1s", "did you mean `progress`"),
-            ("a.yaml --progress", "has no value after it"),
+            ("a.yaml --progress", "requires a value"),
             ("a.yaml --copy cql-iot", "named workloads are not files"),
             ("a.yaml -x", "option -x is unknown"),
-            (
-                "a.yaml waitmillis ms=5",
-                "cassay does not support command waitmillis",
-            ),
+            ("a.yaml waitmillis ms=5", "not the command waitmillis"),
         ] {
             let why = read(text).unwrap_err();
             assert!(why.contains(expected), "{text}: {why}");

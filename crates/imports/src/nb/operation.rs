@@ -185,7 +185,7 @@ impl Builder<'_> {
         } else {
             self.wrong(
                 &place,
-                format!("cassay does not support driver {driver}, but only cql"),
+                format!("cassay supports only the driver cql, not {driver}"),
             )
         }
     }
@@ -244,8 +244,9 @@ impl Builder<'_> {
             };
             if *quoted && !is_raw {
                 let message = format!(
-                    "binding {name} is in quotes, so a statement with separate values contains a \
-                     text instead of a value; remove the quotes"
+                    "binding {name} is in quotes. cassay sends values separately from the \
+                     statement, so the statement would contain this text instead of the value; \
+                     remove the quotes"
                 );
                 return self.wrong(&op.cql.place, message);
             }
@@ -355,8 +356,8 @@ impl Builder<'_> {
         if policy.retries > 0 && !statement.idempotent {
             self.note_at(
                 &op.cql.place.clone(),
-                "without `idempotent: true` the client retries this operation only after errors \
-                 for which the server did no work",
+                "without `idempotent: true`, the client retries this operation only after errors \
+                 that prove that the server did no work",
             );
         }
         policy

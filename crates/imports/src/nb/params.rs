@@ -125,7 +125,8 @@ const NOTED_SETTINGS: &[(&str, &str)] = &[
         "instrument, labels, container, step, hdr_digits, interval, logresultcsv, resultcsv, \
          drivermetrics, driverprefix, jmxreporting, insights, diag, showcql, showstmt, trace, \
          tracing, start-timers, stop-timers, histogram",
-        "is about the measurements or logs of NoSQLBench; cassay records every kind of operation",
+        "configures the measurements or logs of NoSQLBench, and has no effect: cassay records \
+         every kind of operation",
     ),
     (
         "verify, verify-fields, verify_fields, compare, verifier, verifier-imports, \
@@ -135,7 +136,7 @@ const NOTED_SETTINGS: &[(&str, &str)] = &[
     ),
     (
         "tokens",
-        "has no effect: cassay runs operations of all token ranges",
+        "has no effect: cassay runs the operations of all token ranges",
     ),
     (
         "whitelist, lbp, loadbalancing, loadbalancingpolicy",
@@ -159,12 +160,12 @@ const NOTED_SETTINGS: &[(&str, &str)] = &[
     ),
     (
         "driverconfig",
-        "is a configuration of the Java driver, which cassay does not read; write timeout=, cl=, \
-         page_size= or compression= instead",
+        "configures the Java driver, which cassay does not use; write timeout=, cl=, page_size= or \
+         compression= instead",
     ),
     (
         "secureconnectbundle, scb, cloud_proxy_address",
-        "has no effect: cassay connects to the nodes of hosts= or of its own target",
+        "has no effect: cassay connects to the nodes in hosts= or in the study's target",
     ),
     (
         "tlsversion, keystore, kspass, truststore, tspass, keyPassword, keyFilePath, keyfilepath, \
@@ -173,7 +174,7 @@ const NOTED_SETTINGS: &[(&str, &str)] = &[
     ),
     (
         "save, capture, rsoperators, rowoperators, space, poll, if",
-        "works on results or drivers in NoSQLBench, and has no effect in cassay",
+        "acts on results or drivers in NoSQLBench, and has no effect in cassay",
     ),
     (
         "strict, dryrun, ignore_important_warnings",
@@ -433,8 +434,8 @@ impl Settings {
         }
         if again.iter().any(|pattern| !["", ".*"].contains(pattern)) {
             notes.push(format!(
-                "errors={errors} retries some errors; cassay retries all operations without \
-                 effect, and idempotent operations also after timeouts and lost connections"
+                "errors={errors} retries only some errors; cassay retries all operations that had \
+                 no effect, and idempotent operations also after timeouts and lost connections"
             ));
         }
         let tries = maxtries.map_or(Some(MAXTRIES), scenario::count);
@@ -507,7 +508,7 @@ mod tests {
             ("", "cassay counts errors by kind"),
             ("errors=ignore", "ignored errors"),
             ("errors=count maxtries=5", "maxtries=5 has no effect"),
-            ("errors=Over.*:retry", "all operations without effect"),
+            ("errors=Over.*:retry", "all operations that had no effect"),
         ] {
             let notes = read(text).unwrap().notes;
             assert!(notes.len() == 1 && notes[0].contains(expected), "{notes:?}");

@@ -24,7 +24,7 @@ pub(super) fn misplaced(anchored: &MarkedStatement) -> Option<Refusal> {
             return Some((
                 format!("binding {name} is in quotes or in a comment, so its value has no effect"),
                 format!(
-                    "use a binding for the whole text, such as Template('a-{{}}', Identity()), \
+                    "define a binding for the full text, such as Template('a-{{}}', Identity()), \
                      and write {{{name}}} without quotes"
                 ),
             ));
@@ -46,7 +46,7 @@ pub(super) fn misplaced(anchored: &MarkedStatement) -> Option<Refusal> {
     }
     (markers.len() > anchored.names.len()).then(|| {
         (
-            "a `?` has no binding name".to_owned(),
+            "a `?` does not name a binding".to_owned(),
             "write ?name or {name}".to_owned(),
         )
     })
@@ -95,7 +95,7 @@ mod tests {
             ("select * from {t}", "the name of a table"),
             (
                 "insert into t (k, v) values ({k}, ?)",
-                "a `?` has no binding name",
+                "a `?` does not name a binding",
             ),
         ] {
             let said = misplaced(&anchors(cql)).unwrap_or_default().0;

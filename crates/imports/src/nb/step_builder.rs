@@ -430,13 +430,13 @@ impl<'a> Builder<'a> {
         {
             let hint = match driver {
                 "stdout" => {
-                    "`driver=cql --sample 10` prints the first statements with their values, but \
-                     sends none of them"
+                    "`driver=cql --sample 10` prints the first statements with their values \
+                     without sending them"
                 }
                 _ => "add driver=cql if the statements are CQL",
             };
             let hint = hint.to_owned();
-            let message = format!("cassay does not support driver {driver}, but only cql");
+            let message = format!("cassay supports only the driver cql, not {driver}");
             self.out.add(&node.place, message, Some(hint));
         }
         if let Some(hosts) = line.get("hosts").or_else(|| line.get("host")) {
@@ -460,7 +460,7 @@ impl<'a> Builder<'a> {
             Some(name) if name.ends_with("COMPRESSOR") => {}
             Some(other) => {
                 let message =
-                    format!("cassay does not support compression {other}, but only LZ4 and SNAPPY");
+                    format!("cassay supports only the compressions LZ4 and SNAPPY, not {other}");
                 self.out.add(&node.place, message, None);
             }
         }

@@ -492,7 +492,7 @@ fn settings_of_errors_time_and_pages_act_on_all_kinds_or_one() {
     let told = import.notes.join("\n");
     for expected in [
         "file.yaml:17: cassay reads up to 3 pages of 5000 rows",
-        "file.yaml:21: without `idempotent: true` the client retries this operation only after \
+        "file.yaml:21: without `idempotent: true`, the client retries this operation only after \
          errors",
     ] {
         assert!(told.contains(expected), "{told}");
@@ -510,9 +510,9 @@ fn an_ineffective_setting_is_reported_with_its_file_and_line() {
     let words = ["tokens=1:5", "ids=7", "thraeds=5", "alias=x"];
     let told = imported(&file, &words).unwrap().notes.join("\n");
     for expected in [
-        "file.yaml:22: instrument: true is about the measurements",
+        "file.yaml:22: instrument: true configures the measurements",
         "file.yaml:23: idempotnet: true has no effect; did you mean `idempotent`?",
-        "file.yaml:5: hdr_digits=4 is about the measurements",
+        "file.yaml:5: hdr_digits=4 configures the measurements",
         "command line: tokens=1:5 has no effect",
         "command line: thraeds=5 has no effect; did you mean `threads`?",
     ] {

@@ -120,9 +120,9 @@ pub(crate) fn rate(text: &str) -> Result<u64, String> {
 pub(crate) fn fraction(text: &str) -> Result<f64, String> {
     let digits = text.strip_prefix("0.").filter(|d| count_digits(d).is_some());
     match digits.and_then(|_| text.parse::<f64>().ok()) {
-        Some(0.0) => {
-            Err("the error cannot become smaller than 0; write a fraction such as 0.02".to_owned())
-        }
+        Some(0.0) => Err(
+            "the target for the error must be above 0; write a fraction such as 0.02".to_owned(),
+        ),
         Some(value) => Ok(value),
         None => Err(format!("`{text}` is not a fraction below 1, such as 0.02")),
     }

@@ -202,7 +202,7 @@ fn task(line: &Line, diagnostics: &mut Diagnostics) -> Option<Task> {
         "legacy" => {
             let hint = "write the command in the form of cassandra-stress 2.1 and later, such as \
                         `write n=1m`";
-            let message = "cassay does not understand the options of cassandra-stress before 2.1";
+            let message = "cassay does not support the options of cassandra-stress before 2.1";
             diagnostics.add(&first.place(), message, Some(hint.to_owned()));
             return None;
         }

@@ -120,7 +120,7 @@ impl Dist {
         }
         let numbers: Result<Vec<f64>, _> = arguments[1..].iter().map(|a| number(a)).collect();
         let Some(shape) = shape(&name, (min, max), &numbers?) else {
-            return wrong("no form has this name and this number of arguments");
+            return wrong("no distribution has this name and this number of arguments");
         };
         let shape = if min == max { Shape::Fixed } else { shape };
         Ok(Dist {

@@ -46,7 +46,7 @@ pub(super) enum Cell {
 #[derive(Clone, Debug)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "a run creates only a few of them, once"
+    reason = "cassay creates only a few such values, once for the run"
 )]
 pub(super) enum OperationKind {
     /// Writes rows of one or several partitions.

@@ -451,7 +451,7 @@ fn errors(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> 
         notes.push(note.to_owned());
     }
     let no_stop = "cassay counts failed operations, and never ends the run because of them";
-    let all_columns = "cassay writes columns of every type";
+    let all_columns = "cassay supports columns of every type";
     for (form, instead) in [
         ("ignore", no_stop),
         ("fail-fast", no_stop),

@@ -126,7 +126,8 @@ impl Params<'_> {
         let end = word.text.len() - usize::from(closed && word.text.ends_with(')'));
         if closed && end == word.text.len() {
             let message = format!("`{name}(` of `{owner}` is not closed");
-            let hint = "write `)` at its end; quote the whole argument for the shell".to_owned();
+            let hint = "write `)` at the end of the argument, and quote the argument for the shell"
+                .to_owned();
             diagnostics.add(&word.place(), message, Some(hint));
             return;
         }

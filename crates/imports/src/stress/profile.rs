@@ -266,8 +266,8 @@ impl<'a> Reader<'a, '_> {
         let table = self.needed("table", "add the name of the table");
         let definition = self.needed(
             DEFINITION,
-            "add the table's CREATE TABLE; `cassay stress` reads it from the cluster, if the \
-             cluster is 4.0 or later and has the table",
+            "add the table's CREATE TABLE, or use `cassay stress`, which reads the definition from \
+             an existing table on Cassandra 4.0 or later",
         );
         let (keyspace, table_name) = (keyspace?.to_lowercase(), table?);
         let types = self.types();
@@ -531,7 +531,7 @@ impl<'a> Reader<'a, '_> {
         for entry in node.entries().unwrap_or_default() {
             let value = &entry.value;
             if let Some((_, hint)) = old(&entry.key) {
-                let message = format!("`{}` is not a key of insert", entry.key);
+                let message = format!("`{}` is not a key of `insert`", entry.key);
                 self.out.add(&entry.place, message, Some((*hint).to_owned()));
             }
             match entry.key.to_lowercase().as_str() {

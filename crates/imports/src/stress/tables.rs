@@ -50,7 +50,12 @@ pub(crate) const COMMON: [KnownParam; 12] = [
         "",
         "Time to run, such as 90s, 5m or 1h",
     ),
-    new("no-warmup", ANY, "", "Measure from the first operation on"),
+    new(
+        "no-warmup",
+        ANY,
+        "",
+        "Measure from the first operation on, without warm-up",
+    ),
     new(
         "truncate=",
         ANY,
@@ -160,7 +165,7 @@ pub(crate) const INSERT: [KnownParam; 8] = [
         "revisit=",
         ANY,
         "uniform(1..1M)",
-        "How partial partitions are visited again",
+        "Order in which partial partitions are visited again",
     ),
     new(
         "visits=",
@@ -173,7 +178,7 @@ pub(crate) const INSERT: [KnownParam; 8] = [
         "batchtype=",
         ANY,
         "",
-        "How rows are sent together: logged, unlogged or counter",
+        "Kind of batch for the rows of a visit: logged, unlogged or counter",
     ),
     new(
         "select-ratio=",

@@ -209,27 +209,30 @@ fn unknown(properties: &mut Properties) -> Vec<String> {
     }
     if properties.text("hosts").is_none() {
         notes.push(
-            "hosts is missing: cassay uses localhost, unless --target sets another host".to_owned(),
+            "`hosts` is missing: cassay uses localhost, unless --target sets another host"
+                .to_owned(),
         );
     }
     let retries = properties.count(RETRIES, 0, 0..=i32::MAX as u64);
     if retries > RETRIES_MAX {
         notes.push(format!(
-            "{RETRIES} is {retries}: cassay retries an insert {RETRIES_MAX} times"
+            "{RETRIES} is {retries}, but cassay retries an insert at most {RETRIES_MAX} times"
         ));
     }
     let known = [KNOWN, OUTPUT].concat();
     let others = properties.unknown(&known, WITHOUT_EFFECT);
     if !others.is_empty() {
         let names = others.join(", ");
-        notes.push(format!("properties without effect in cassay: {names}"));
+        notes.push(format!(
+            "these properties have no effect in cassay: {names}"
+        ));
     }
     let said = |name: &&&str| properties.text(name).is_some();
     let output: Vec<&str> = OUTPUT.iter().filter(said).copied().collect();
     if !output.is_empty() {
         let names = output.join(", ");
         notes.push(format!(
-            "properties that have an effect only with --compat: {names}"
+            "these properties have an effect only with --compat: {names}"
         ));
     }
     notes

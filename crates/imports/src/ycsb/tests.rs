@@ -207,7 +207,7 @@ fn a_time_series_workload_is_refused_operation_by_operation() {
         "use: cql-timeseries",
         "readproportion: a read uses columns with names such as",
         "scan1proportion: a scan uses tags, times, group-by",
-        "insertproportion: `y_id` is the whole key",
+        "insertproportion: `y_id` is the full primary key",
         "updateproportion: an update replaces tags, time and value",
         "deleteproportion: a delete removes the row of a `y_id` like",
     ] {
@@ -406,7 +406,7 @@ fn a_property_without_effect_is_named_in_a_note() {
             "load -P a -p core_workload_insertion_retry_limit=10000",
             "cassay retries an insert 255 times",
         ),
-        ("run -P a", "hosts is missing: cassay uses localhost"),
+        ("run -P a", "`hosts` is missing: cassay uses localhost"),
         (
             "run -P a -p cassandra.maxpendingrequests=256 -p threads=9",
             "without effect in cassay: cassandra.maxpendingrequests, threads",

@@ -14,8 +14,8 @@ use super::properties::Properties;
 const OPERATIONS: [(&str, &str); 4] = [
     (
         "insertproportion",
-        "`y_id` is the whole key of its table, so each point of a key replaces the previous one \
-         and no time series forms",
+        "`y_id` is the full primary key of its table, so each point of a key replaces the previous \
+         point, and the table contains no time series",
     ),
     (
         "readproportion",

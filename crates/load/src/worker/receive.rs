@@ -30,8 +30,8 @@ enum Broken {
     #[error("the node sent an answer on stream {0}, on which no operation waits")]
     Stray(i16),
     #[error(
-        "the node sent an answer of {bytes} bytes, although the requested answer has at most \
-         {limit} bytes; hint: `workload.page_size` reduces the number of rows in an answer"
+        "the node sent an answer of {bytes} bytes, but the limit is {limit} bytes; hint: lower \
+         `workload.page_size`, so that an answer contains fewer rows"
     )]
     TooLong { bytes: u32, limit: u32 },
 }

@@ -263,7 +263,7 @@ impl<W: World> Worker<W> {
         orphans.fill(0);
         in_flight.for_each_orphan(|slot| orphans[usize::from(slot.connection)] += 1);
         let worst = (0..orphans.len()).max_by_key(|&index| orphans[index]);
-        let text = "too many answers of the connection are missing after their timeout";
+        let text = "too many requests of the connection have no answer after their timeout";
         self.lose(worst.unwrap_or(0) as u16, now_ns, &text);
     }
 

@@ -39,7 +39,7 @@ pub(super) fn unmatched(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_
         let (base, own) = match sides.len() {
             2 => ("the baseline".to_owned(), "the contender".to_owned()),
             _ => (
-                format!("the baseline, and not in {}", pair.run.name),
+                format!("the baseline, but not in {}", pair.run.name),
                 pair.run.name.clone(),
             ),
         };

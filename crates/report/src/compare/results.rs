@@ -51,10 +51,10 @@ fn foot() -> String {
         "Separate runs differ by more than the blocks of one run. The interval therefore allows \
          for a standard deviation from run to run of {} for throughput and {} for latency. If the \
          deviation between the blocks is larger, the interval uses that deviation. “Looks \
-         different”: the interval excludes 1. The machine may be the cause. Inconclusive: the \
-         interval contains 1, or a side has only one block. “Detects differences from”: the \
-         smallest difference that four of five comparisons of this kind would find. The report \
-         does not compare invalid points.",
+         different”: the interval excludes 1, but the machine may be the cause. “Inconclusive”: \
+         the interval contains 1, or one of the runs has only one block. “Detects differences \
+         from”: the smallest difference that four of five comparisons of this kind would find. The \
+         report does not compare invalid points.",
         number::percent(Metric::THROUGHPUT.between_runs),
         number::percent(Metric::LATENCY.between_runs)
     )

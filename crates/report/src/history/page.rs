@@ -76,11 +76,12 @@ pub fn section(history: &History) -> Option<Section> {
         id: "history",
         title: "How has the study changed over its runs?".into(),
         lead: format!(
-            "A value for each run of this study at the same scale and kind of target. The page \
-             reports a change only after {RUNS_MIN} runs, at p < 0.001, if {CONFIRMED_BY} runs \
-             show it. A reported change is at least 3 % of throughput or 10 % of latency. Without \
-             a change, fewer than 2 of 100 series of 30 runs show one. The page only shows that \
-             something changed: a study with both sides as variants gives the answer."
+            "Each run of this study at the same scale and with the same kind of target has one \
+             value. The page reports a change only after {RUNS_MIN} runs, at p < 0.001, and if \
+             {CONFIRMED_BY} runs show it. A reported change is at least 3 % of throughput or 10 % \
+             of latency. Without a change, fewer than 2 of 100 series of 30 runs show one. The \
+             page only shows that something changed. To find the cause, compare both states as \
+             variants of one study."
         ),
         blocks,
     })
@@ -185,7 +186,7 @@ pub(super) fn sentence(history: &History, line: &Line, change: &Change) -> Strin
         amount(shift.before),
         amount(shift.after),
         line.metric.unit,
-        differs(change, "no recorded property differs from the run before"),
+        differs(change, "no recorded property differs from the previous run"),
     )
 }
 
@@ -237,7 +238,7 @@ fn changes(history: &History) -> Option<Table> {
             })
         })
         .wide_number("p", "", |(_, change)| amount(change.shift.p))
-        .text("Differences from the run before", |(_, change)| {
+        .text("Differences from the previous run", |(_, change)| {
             differs(change, "no recorded property")
         })
         .unless_empty()
@@ -259,8 +260,8 @@ fn table(history: &History) -> Table {
             line.changes.last().map(|change| &history.runs[change.run].stamp)
         })
         .foot(format!(
-            "Course: the last {COURSE_MAX} runs. The scale is from their lowest to their highest \
-             value, but spans at least {} of the middle value.",
+            "Course: the values of the last {COURSE_MAX} runs. The scale extends from their lowest \
+             to their highest value, but covers at least {} of the middle value.",
             number::percent(COURSE_SPAN_MIN)
         ))
         .build()

@@ -146,7 +146,7 @@ fn unallowed(record: &ReadBackRecord, unexplained: u64) -> String {
     let within_s = record.lost_within_s.unwrap_or_default();
     format!(
         " The configuration allows the loss of {} of these rows: {}. It does not allow the loss of \
-         {}: the server did not acknowledge their writes within {} of a failure.",
+         {}, because the server did not acknowledge their writes within {} of a failure.",
         number::count(record.missed().saturating_sub(unexplained)),
         record.why,
         number::count(unexplained),
@@ -203,10 +203,10 @@ fn read_back_table(view: &RunView) -> Table {
             })
         })
         .foot(
-            "Every row counts in exactly one column after Rows. Unconfirmed: the row exists, but \
-             the server acknowledged none of its writes. Never written: the row does not exist, \
-             and the server acknowledged no write. After a write of unknown outcome, both the \
-             value and its absence are correct.",
+            "Every row counts in exactly one column after the column “Rows”. Unconfirmed: the row \
+             exists, but the server acknowledged none of its writes. Never written: the row does \
+             not exist, and the server acknowledged no write. After a write of unknown outcome, \
+             both the value and its absence are correct.",
         )
         .build()
 }

@@ -48,7 +48,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     if !remains.is_empty() {
         let sentences = remains.iter().map(RemainsRecord::words).collect();
         blocks.push(Block::List(
-            "Left on the cluster after the run".into(),
+            "Tables and keyspaces left on the cluster after the run".into(),
             sentences,
         ));
     }
@@ -71,10 +71,10 @@ fn isolation(word: &str) -> &'static str {
             "All nodes share this machine: its CPUs, its memory, its page cache and its disk."
         }
         "attach" => {
-            "The cluster existed before the run, and cassay knows only the data that the cluster \
-             reports."
+            "cassay did not start this cluster, so the report contains only the data that the \
+             cluster provides."
         }
-        "null" => "The null target, which is not a database.",
+        "null" => "The target is the null target, which is not a database.",
         _ => "",
     }
 }
@@ -174,8 +174,8 @@ fn nodes_table(of: &str, group: &EqualTrials<'_>) -> Table {
         .wide_text("Data center", |node| &node.datacenter)
         .wide_text("Cassandra", |node| &node.version)
         .foot(
-            "Owned share with replicas: 100 % is a whole copy. Load: at the start of the measured \
-             window.",
+            "Owned share: including replicas, so that 100 % is a complete copy of the data. Load: \
+             at the start of the measured window.",
         )
         .build()
 }

@@ -25,10 +25,10 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     Some(Section {
         id: "curves",
         title: "How it scales".into(),
-        lead: "The Universal Scalability Law, fitted to the points. λ is the throughput of one \
-             operation in flight. The share σ runs one operation after the other. The cost κ of \
-             coordination lowers throughput at high loads. The fit omits loads at which the client \
-             was the limit."
+        lead: "The Universal Scalability Law, fitted to the points. λ is the throughput with one \
+               operation in flight. The share σ of the work is serial. The cost κ of coordination \
+               lowers throughput at high loads. The fit omits loads at which the client was the \
+               limit."
             .into(),
         blocks,
     })
@@ -126,7 +126,7 @@ fn table(view: &RunView) -> Table {
             (None, Some(WithoutPeak::Inconclusive)) => {
                 "none predicted: κ does not differ significantly from 0".into()
             }
-            (None, Some(WithoutPeak::First)) => "falls from the first load".into(),
+            (None, Some(WithoutPeak::First)) => "falls from the first load on".into(),
             (None, Some(WithoutPeak::Beyond)) => "beyond twice the last load".into(),
             _ => curve.refused.clone().unwrap_or_default(),
         })

@@ -107,7 +107,8 @@ const WIDE_ONLY: [&str; 4] = ["Rows", "Without a row", "Pages", "Prepared again"
 const COUNTED: [(&str, &str); 4] = [
     (
         "Added by batches",
-        "A batch adds all statements except the first to the number of operations.",
+        "A batch counts as one operation per statement: this column contains all statements of \
+         batches except the first of each batch.",
     ),
     (
         "Not applied",
@@ -120,7 +121,7 @@ const COUNTED: [(&str, &str); 4] = [
     ),
     (
         "Prepared again",
-        "Prepared again, because the node had dropped the prepared statement.",
+        "The client prepared the statement again, because the node no longer had it.",
     ),
 ];
 

@@ -259,11 +259,11 @@ fn between_nodes(view: &RunView, all: &Effective<'_>) -> Option<Block> {
         }
     }
     let same = format!(
-        "All nodes had the same value of every setting and flag, except for their own names and \
-         addresses ({OWN})."
+        "All nodes had the same value of every setting and flag, except for names and addresses of \
+         the node itself ({OWN})."
     );
     let own = rows.iter().any(|(.., text)| text.contains(OWN));
-    let foot = own.then(|| format!("{OWN} replaces a node's own address, name or host."));
+    let foot = own.then(|| format!("{OWN} replaces the address, name or host of the node itself."));
     let table = Table::from_records("Differences between the nodes", &rows)
         .text("Key", |(_, key, ..)| *key)
         .text("What", |(kind, ..)| kind.name())

@@ -53,7 +53,7 @@ fn at_point(effects: &EffectsRecord) -> Vec<Block> {
         None => {}
         Some(WithoutInterval::Sequential) => blocks.push(Block::Note(
             Tone::Warn,
-            "The combinations did not take turns, so no effect has an interval.".into(),
+            "The combinations were not interleaved, so no effect has an interval.".into(),
         )),
         Some(WithoutInterval::Blocks) => blocks.push(Block::Note(
             Tone::Warn,
@@ -201,7 +201,8 @@ fn table(effects: &EffectsRecord) -> Table {
             effects.margin * 100.0,
             match effects.looks {
                 None => "",
-                Some(_) => " Intervals hold over all looks at the growing number of blocks.",
+                Some(_) =>
+                    " Intervals are valid at all looks together, while the number of blocks grows.",
             }
         ))
         .build()
@@ -244,8 +245,8 @@ fn forest(effects: &EffectsRecord) -> Option<Chart> {
     let series = series.into_iter().filter(|series| !series.y.is_empty());
     Some(Chart {
         title: format!("Effects on {}, with their 95 % intervals", title(effects)),
-        what: "Right of 0: an increase. Left of 0: a decrease. An interval within the band is not \
-             a relevant effect."
+        what: "Right of 0: an increase. Left of 0: a decrease. An effect whose interval is within \
+               the band is not relevant."
             .into(),
         height_px: EFFECT_PX * shown.len() as u32 + MARGINS_PX,
         x: Axis::new("change, %", Scale::Linear),

@@ -124,7 +124,7 @@ fn turns(one: &EnduredRecord) -> Table {
     };
     let variant = (one.variant.name()).map_or_else(String::new, |name| format!("{name}: "));
     let caption = format!(
-        "{variant}the same load for different lengths of time: {}",
+        "{variant}the same load in windows of different lengths: {}",
         agreed(one)
     );
     let foot = one.mean_ms_change.map(|change| {
@@ -161,10 +161,15 @@ fn agreed(one: &EnduredRecord) -> String {
         )
     });
     match one.agreed {
-        Some(MarginResult::Inside) => format!("all within {within} of each other.{apart}"),
+        Some(MarginResult::Inside) => {
+            format!("all throughputs are within {within} of each other.{apart}")
+        }
         Some(MarginResult::Outside) => format!("more than {within} apart.{apart}"),
         Some(MarginResult::Inconclusive) => {
-            format!("cassay cannot tell whether they are within {within}.{apart}")
+            format!(
+                "the data does not show whether the throughputs are within {within} of each \
+                 other.{apart}"
+            )
         }
         None => "cassay measured no other window for comparison.".to_owned(),
     }
@@ -229,7 +234,7 @@ fn changes(shown: &EnduranceRecord, seconds: f64) -> Table {
         })
         .wide_text("Within a block of the change", |change| {
             match &change.coincides {
-                None => "no event that the probes saw".to_owned(),
+                None => "no recorded event".to_owned(),
                 Some(what) => format!("coincides with {what}"),
             }
         })
@@ -356,7 +361,7 @@ fn chart(shown: &EnduranceRecord, broken: Vec<Band>) -> Chart {
         tone: Tone::Plain,
     };
     Chart {
-        title: "The course of the window".into(),
+        title: "Throughput and latency during the long window".into(),
         what: format!(
             "Each point covers {} s. The line is the mean of its seconds, and the dotted lines are \
              their minimum and maximum. p99 is from single seconds. Shaded: changes of level.",

@@ -37,10 +37,10 @@ pub fn section(view: &RunView) -> Option<Section> {
         id: "faults",
         title: "Faults".into(),
         lead: "A fault counts only if an observer other than its injector saw the fault take \
-               effect, and saw the target healthy again. Its effect is measured against the \
-               seconds of the same window before it. The recovery time is the start of the first \
+               effect, and saw the target healthy again. cassay compares the fault with the \
+               seconds before it in the same window. The recovery ends at the start of the first \
                30 consecutive seconds that were as before. Without such seconds, the recovery time \
-               has no value."
+               is unknown."
             .into(),
         blocks,
     })

@@ -45,10 +45,11 @@ pub fn section(view: &RunView) -> Option<Section> {
 fn how(looks: &LooksRecord) -> String {
     if looks.how == LooksHow::Anytime {
         return format!(
-            "{} added after the end of the run. If the reader chooses the moment, an interval \
-             covers the truth less often than it states. So these intervals are wider: they have a \
-             confidence level of 95 % at all numbers of blocks together (anytime-valid). The \
-             report judges all other comparisons of this run in the same way.",
+            "{} added after the end of the run. If a person decides after a look whether to add \
+             blocks, an ordinary interval covers the truth less often than it states. So these \
+             intervals are wider: they have a confidence level of 95 % at all numbers of blocks \
+             together (anytime-valid). The report judges all other comparisons of this run in the \
+             same way.",
             match looks.added {
                 1 => "1 block was".to_owned(),
                 added => format!("{added} blocks were"),
@@ -103,8 +104,8 @@ fn chart(title: &str, looks: &LooksRecord) -> Chart {
     Chart {
         title: title.into(),
         what: "The difference from the baseline after each block, with the interval of that look. \
-             The question has an answer if the whole interval is on one side of 0, or within the \
-             margin."
+               The question has an answer if the interval does not contain 0, or if all of it is \
+               within the margin."
             .into(),
         height_px: 280,
         x: Axis::new("block", Scale::Linear),

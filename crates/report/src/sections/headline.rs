@@ -58,7 +58,7 @@ fn next_step(next: &NextStepRecord) -> NextStep {
 
 fn meaning(view: &RunView, verdict: Verdict) -> String {
     match verdict {
-        Verdict::Valid => "All validity rules that could be evaluated passed.".into(),
+        Verdict::Valid => "All validity rules that cassay could evaluate passed.".into(),
         Verdict::Suspect => {
             "The numbers are usable, but read the reasons before relying on them.".into()
         }
@@ -79,7 +79,7 @@ fn invalid_sentence(view: &RunView) -> String {
     } else if invalid == trials.len() {
         "use their numbers only as a rough estimate, because no conclusion uses them"
     } else {
-        "the report shows their numbers hollow, and no conclusion uses them"
+        "the report shows their numbers, but no conclusion uses them"
     };
     match invalid {
         0 => "The run is incomplete: read the reasons.".into(),

@@ -188,7 +188,7 @@ fn costs(by_name: &[(&str, Vec<(usize, &ProbeRecord)>)]) -> Table {
         })
         .foot(format!(
             "CPU: CPU time of cassay while the probe ran, in the trial with the highest value. \
-             Above {}, the probe itself is a load.",
+             Above {}, the probe itself is a significant load.",
             number::percent(CPU_SHARE_WARN)
         ))
         .build()

@@ -51,7 +51,9 @@ fn event(record: &LimitRecord) -> Vec<Block> {
                 one.experiment.as_ref().map_or_else(|| Cell::new(""), experiment)
             })
         })
-        .foot("Before: the value at the next lower load, on the faster side, or before the fault.")
+        .foot(
+            "Before: the value at the next lower load, of the faster variant, or before the fault.",
+        )
         .unless_empty();
     blocks.extend(table.map(Block::Table));
     if !record.unobserved.is_empty() {

@@ -29,8 +29,8 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
         blocks.insert(
             0,
             Block::Text(format!(
-                "At the highest throughput, the client used {} of the throughput that it reaches \
-                 against a target that answers at once.",
+                "At its highest throughput, the client reached {} of its ceiling: its throughput \
+                 against a target that answers immediately.",
                 number::percent(share)
             )),
         );
@@ -47,8 +47,8 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
         title: "The instrument".into(),
         lead:
             "A load generator near its own limit does not measure the target. The ceiling is the \
-             throughput of the same program on the null target on this machine. A client that \
-             other programs delay measures those programs."
+             throughput of the same program on the null target on this machine. If other programs \
+             delay the client, it measures those programs."
                 .into(),
         blocks,
     })
@@ -255,7 +255,7 @@ fn health<'a>(
                 "the system of the client does not count this",
             )
         })
-        .wide_number("Clock of the day set", "", |(_, client)| {
+        .wide_number("Wall clock set", "", |(_, client)| {
             cell(
                 Some(moved(&client.clock_set)).filter(|words| !words.is_empty()),
                 Tone::Plain,

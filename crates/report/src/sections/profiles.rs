@@ -66,7 +66,7 @@ fn lead(record: &ProfilesRecord) -> String {
     };
     format!(
         "{what}, summed over the nodes and divided by the operations of the window. A frame that \
-         costs more shows where the difference is, but not why."
+         costs more shows where the difference occurs, but not why."
     )
 }
 
@@ -174,16 +174,19 @@ fn signed(value: f64) -> String {
 /// on a terminal. The table of the other frames is behind a fold.
 fn frames(record: &ProfilesRecord, difference: &ProfileDifferenceRecord) -> Vec<Block> {
     let (named, others): (Vec<_>, Vec<_>) = difference.frames.iter().partition(|frame| frame.named);
-    let table =
-        |caption: String, frames: Vec<&FrameDifferenceRecord>| {
-            let unit = unit(record);
-            let cost = |cost: f64| significant(cost, 3);
-            Table::from_records(caption, frames)
+    let table = |caption: String, frames: Vec<&FrameDifferenceRecord>| {
+        let unit = unit(record);
+        let cost = |cost: f64| significant(cost, 3);
+        Table::from_records(caption, frames)
             .text("Frame", |one: &FrameDifferenceRecord| {
                 Cell::new(place(one)).hint(one.frame.clone())
             })
-            .number(difference.baseline.as_str(), unit, move |one| cost(one.baseline))
-            .number(difference.contender.as_str(), unit, move |one| cost(one.contender))
+            .number(difference.baseline.as_str(), unit, move |one| {
+                cost(one.baseline)
+            })
+            .number(difference.contender.as_str(), unit, move |one| {
+                cost(one.contender)
+            })
             .number("Difference", unit, |one| {
                 Cell::new(signed(one.difference)).tone(Tone::Strong)
             })
@@ -200,12 +203,12 @@ fn frames(record: &ProfilesRecord, difference: &ProfileDifferenceRecord) -> Vec<
                 one.explained_by.as_deref().map(frame_label).unwrap_or_default()
             })
             .foot(
-                "The cost of a frame includes its callees. A caller is explained by a callee if \
-                 nothing of its difference remains outside of the callee. Intervals are not \
-                 adjusted for the number of frames; p is.",
+                "The cost of a frame includes its callees. A callee explains a caller if the \
+                 caller has no difference outside of the callee. Intervals are not adjusted for \
+                 the number of frames; p is.",
             )
             .unless_empty()
-        };
+    };
     let pair = format!("{} and {}", difference.baseline, difference.contender);
     let mut blocks = Vec::new();
     let named = table(format!("Frames that differ between {pair}"), named);
@@ -301,8 +304,8 @@ fn icicle(
             significant(variant.cost, 3)
         ),
         what: format!(
-            "A call tree. Each thread pool stands above the methods that its threads call, and a \
-             box is as wide as its cost. Most expensive: {}.",
+            "A call tree. Each thread pool is above the methods that its threads call, and the \
+             width of a box shows its cost. Most expensive: {}.",
             pools(variant, unit)
         ),
         unit: unit.to_owned(),

@@ -26,7 +26,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     ) {
         (true, _) => {}
         (false, true) => blocks.push(Block::List(
-            "The statement is about failures, but this run had no faults".to_owned(),
+            "The published statement is about failures, but this run had no faults".to_owned(),
             published.failures.iter().map(failure).collect(),
         )),
         (false, false) => blocks.push(Block::Text(

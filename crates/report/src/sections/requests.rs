@@ -339,7 +339,7 @@ fn said_of_all(groups: &[Group<'_>]) -> String {
         String::new()
     } else {
         format!(
-            "The same for all requests, where it applies: {}.",
+            "The same for all requests, where applicable: {}.",
             said.join("; ")
         )
     }

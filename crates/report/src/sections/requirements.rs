@@ -13,11 +13,12 @@ pub fn section(view: &RunView) -> Option<Section> {
     (!requirements.is_empty()).then(|| Section {
         id: "requirements",
         title: "Are the requirements met?".into(),
-        lead: "The 95 % interval decides: a requirement is missed if the whole interval is beyond \
-             the limit, and met if the whole interval is within it. Otherwise, it is inconclusive. \
-             The setting `require.inconclusive` of the study decides if such a requirement counts \
-             as missed."
-            .into(),
+        lead:
+            "The 95 % interval decides: a requirement is missed if all of its interval is beyond \
+             the limit, and met if all of its interval is within the limit. Otherwise, the \
+             requirement is inconclusive, and the setting `require.inconclusive` of the study \
+             decides whether it counts as missed."
+                .into(),
         blocks: vec![Block::Table(table(view))],
     })
 }

@@ -27,7 +27,7 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     );
     if points.iter().any(did_more_than_offered) {
         let why = "Throughput may exceed the offered rate, because some operations were due before \
-                   the window, but ended in it.";
+                   the window, but ended in the window.";
         blocks.push(Block::Text(why.to_owned()));
     }
     Some(Section {

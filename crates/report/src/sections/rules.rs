@@ -42,9 +42,10 @@ pub fn section(view: &RunView) -> Option<Section> {
     Some(Section {
         id: "verdict",
         title: "Can these numbers be trusted?".into(),
-        lead: "The same rules judge each trial. One failed rule makes it invalid, and a warning \
-             makes it suspect."
-            .into(),
+        lead:
+            "The same rules judge each trial. A failed rule makes a trial invalid, and a warning \
+             makes a trial suspect."
+                .into(),
         blocks,
     })
 }

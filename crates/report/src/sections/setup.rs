@@ -197,8 +197,8 @@ pub fn rerun(view: &RunView) -> Option<Section> {
     Some(Section {
         id: "again",
         title: "Repeat this run".into(),
-        lead: "The seed determines every key, value and order, so the same command repeats the \
-             same run."
+        lead: "The seed determines every key, every value and every order, so the same command \
+               repeats the same operations."
             .into(),
         blocks,
     })
@@ -209,7 +209,8 @@ pub fn reading() -> Option<Section> {
     let words = [
         (
             "latency",
-            "Time from the moment an operation was due to its answer: the time that a user waits.",
+            "Time from the moment when an operation was due to its answer: the time that a user \
+             waits.",
         ),
         (
             "service time",
@@ -218,17 +219,17 @@ pub fn reading() -> Option<Section> {
         ("threads", "Operations in flight at once, in a closed loop."),
         (
             "p99.9",
-            "999 of 1,000 operations were at least as fast. cassay never averages percentiles: it \
-             merges the distributions of several seconds or trials.",
+            "999 of 1,000 operations were at least this fast. cassay never averages percentiles: \
+             it merges the distributions of several seconds or trials.",
         ),
-        ("valid", "All rules that could be evaluated passed."),
+        ("valid", "All rules that cassay could evaluate passed."),
         (
             "suspect",
-            "A rule gave a warning: the number is usable with care.",
+            "A rule gave a warning: use the number with caution.",
         ),
         (
             "invalid",
-            "A rule failed: the trial remains for inspection, but no comparison uses it.",
+            "A rule failed: the report shows the trial, but no comparison uses it.",
         ),
     ];
     let facts = words.map(|(word, what)| (word.to_string(), what.to_string()));

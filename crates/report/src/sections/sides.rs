@@ -85,7 +85,7 @@ fn formats_said(view: &RunView, sides: &[Side<'_>]) -> String {
     let first = sides[0].formats();
     if sides.iter().all(|side| side.formats() == first) {
         return format!(
-            "All sides had SSTables of the same format: {}.",
+            "All variants had SSTables of the same format: {}.",
             joined(&first)
         );
     }
@@ -99,13 +99,13 @@ fn formats_said(view: &RunView, sides: &[Side<'_>]) -> String {
         format!("{} {formats}", variant_name(side.variant, view))
     });
     format!(
-        "Sides had SSTables of different formats: {}.",
+        "The variants had SSTables of different formats: {}.",
         each.collect::<Vec<_>>().join("; ")
     )
 }
 
 fn table(view: &RunView, sides: &[Side<'_>]) -> Table {
-    let caption = "Data of each side on disk, and reads of it";
+    let caption = "Data of each variant on disk, and its reads";
     Table::from_records(caption, sides)
         .text("Variant", |side| variant_name(side.variant, view))
         .text("Cassandra", |side| match side.releases.len() {
@@ -129,8 +129,8 @@ fn table(view: &RunView, sides: &[Side<'_>]) -> Table {
         })
         .foot(
             "Format: the first letters of the names of SSTables. The same generator creates the \
-             rows of every side, and cassay compares answers with them. If no answer differs, the \
-             sides have the same data.",
+             rows of every variant, and cassay compares answers with these rows. If no answer \
+             differs, the variants have the same data.",
         )
         .build()
 }

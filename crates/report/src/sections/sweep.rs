@@ -25,8 +25,8 @@ pub fn throughput_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
     Some(Chart {
         title: "Throughput, with p99.9 latency".into(),
         what: "Bars: successful operations per second, with their 95 % interval (left). Line: \
-               p99.9 latency (right, logarithmic). Hatched: invalid, or saturated (no latency is \
-               drawn)."
+               p99.9 latency (right, logarithmic). Hatched: invalid or saturated trials, whose \
+               latency the chart omits."
             .into(),
         height_px: 380,
         x: Axis {

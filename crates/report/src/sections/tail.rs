@@ -47,7 +47,7 @@ fn trials_table(view: &RunView, tails: &[TailRecord]) -> Table {
             };
             Cell::new(format!("{} of {}", tail.explained, tail.operations)).tone(tone)
         })
-        .foot("From: the latency of the fastest of these operations, from the intended start.")
+        .foot("From: the lowest latency of these operations, counted from the intended start.")
         .build()
 }
 

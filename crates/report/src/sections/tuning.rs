@@ -12,7 +12,7 @@ use store::record::{TuningOutcome, TuningRecord, TuningTestRecord, tuned_names};
 pub fn section(view: &RunView) -> Option<Section> {
     let tuning = view.findings.tuning.as_ref()?;
     let bound = tuning.p99_ms_max.map_or_else(String::new, |max| {
-        format!(" A value whose p99 exceeds {max} ms is not kept.")
+        format!(" cassay does not keep a value whose p99 exceeds {max} ms.")
     });
     Some(Section {
         id: "tuning",

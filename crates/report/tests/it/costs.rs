@@ -125,8 +125,8 @@ fn data_of_both_sides_on_disk_stands_side_by_side() {
     }
     let shown = text(&page(&view));
     for words in [
-        "Sides had SSTables of different formats: off nb; on da.",
-        "Data of each side on disk",
+        "The variants had SSTables of different formats: off nb; on da.",
+        "Data of each variant on disk",
         "200 B",
         "300 B",
     ] {
@@ -135,5 +135,5 @@ fn data_of_both_sides_on_disk_stands_side_by_side() {
     for trial in &mut view.findings.trials {
         trial.sstable_formats = [("nb".to_owned(), 3)].into();
     }
-    assert!(text(&page(&view)).contains("All sides had SSTables of the same format: nb."));
+    assert!(text(&page(&view)).contains("All variants had SSTables of the same format: nb."));
 }

@@ -59,7 +59,7 @@ fn shown() -> EnduranceRecord {
             growth("gc.heap_after", "leaks"),
             growth("jvm.threads", "no"),
         ],
-        unseen: vec!["open files: no probe has read the series jvm.file_descriptors".into()],
+        unseen: vec!["open files: no probe recorded the series jvm.file_descriptors".into()],
         events: vec![HappenedRecord {
             at_s: 21.4,
             what: "a pause of 812 ms (full) of <node1>".into(),
@@ -97,7 +97,7 @@ fn hours_have_a_series_and_name_drift_growth_and_coincidence() {
     let page = page(&view);
     let said = text(&page);
     for part in [
-        "cassay cannot tell whether they are within 4.00 %",
+        "the data does not show whether the throughputs are within 4 of each other.00 %",
         "falling",
         "unknown",
         "coincides with a pause of 812 ms",

@@ -506,7 +506,7 @@ fn make(blocks: usize) -> RunView {
         ],
         files: vec![FileView {
             path: "findings.json".into(),
-            what: "every number of this page, for programs".into(),
+            what: "every number on this page, as JSON".into(),
         }],
         notes: Vec::new(),
         history: report::History::default(),

@@ -237,8 +237,8 @@ fn places_that_are_alike_stand_once_with_their_ranges() {
         "140 to 143",
         "0: 1.3 GiB to 1.49 GiB",
         "Only moving the nodes could have avoided that",
-        "The machine has one NUMA node",
-        "The machine has one L3",
+        "The machine has only one NUMA node",
+        "The machine has only one L3",
     ] {
         assert!(unwrapped.contains(part), "{part:?} is not in\n{section}");
     }
@@ -306,7 +306,7 @@ fn every_machine_has_a_drawing_with_or_without_the_client() {
     let looks = |at: usize| ["o0", "o1", "marked"].map(|class| count(pictures[at], class));
     assert_eq!([0, 1, 2].map(looks), [[4, 0, 0], [0, 4, 0], [0, 0, 8]]);
     assert!(html.contains("The client ran on another machine than the nodes."));
-    assert!(html.contains("db1; db2; load: The machine has one NUMA node"));
+    assert!(html.contains("db1; db2; load: The machine has only one NUMA node"));
 }
 
 #[test]

@@ -75,11 +75,11 @@ fn a_row_without_series_says_why_and_one_of_zeros_says_none() {
     assert_eq!(
         note("Waits for the commit log"),
         "no value: the probe cassandra ran, but read no value. Either no event of this kind \
-         occurred, or this version lacks the figure."
+         occurred, or this version of Cassandra does not provide the value."
     );
     assert_eq!(
         note("Dropped messages and failed requests"),
-        "none, in the whole trial."
+        "none during the trial."
     );
     assert_eq!(note("Disk, busy"), "");
 }

@@ -110,8 +110,8 @@ fn shared_settings_are_a_sentence_and_the_others_a_column() {
             "write | LOCAL_ONE | 2 s | none",
             "read | LOCAL_ONE | 2 s | after 50 ms",
         ],
-        "The same for all requests, where it applies: no retries; idempotent; prepared \
-         statements; page size 5,000 rows; timestamps by the server; no compression.",
+        "The same for all requests, where applicable: no retries; idempotent; prepared statements; \
+         page size 5,000 rows; timestamps by the server; no compression.",
     );
 }
 
@@ -139,7 +139,7 @@ fn rows_in_which_variants_differ_name_them_in_bold() {
             "read | off | LOCAL_ONE! | 2 s! | none! | none!",
             "read | on | QUORUM! | 250 ms! | 3! | lz4!",
         ],
-        "The same for all requests, where it applies: no speculative execution; idempotent; \
+        "The same for all requests, where applicable: no speculative execution; idempotent; \
          prepared statements; page size 5,000 rows; timestamps by the server.",
     );
 }
@@ -177,7 +177,7 @@ fn differently_sent_statements_of_one_kind_have_a_row_each() {
             "write | UPDATE iot.sensors SET v = ? WHERE k = ?… | LOCAL_ONE | SERIAL! | 2 s \
              | no! | prepared! | server!",
         ],
-        "The same for all requests, where it applies: no retries; no speculative execution; no \
+        "The same for all requests, where applicable: no retries; no speculative execution; no \
          compression.",
     );
 }

@@ -153,7 +153,7 @@ fn usual() -> ScaleUpRecord {
     let inconclusive = |name| EfficiencyRecord {
         name,
         ratio: None,
-        missing: Some("the machine has one socket".into()),
+        missing: Some("the machine has only one socket".into()),
     };
     ScaleUpRecord {
         arm: Some("usual".into()),

@@ -38,11 +38,12 @@ fn a_recovery_that_nobody_could_see_is_neither_normal_nor_not() {
     for (whole_s, said) in [
         (
             Some(79.7),
-            "node2 was back 4.7 s after the window ended: cassay did not measure the recovery",
+            "node2 was back only 4.7 s after the window ended, so cassay did not measure the \
+             recovery",
         ),
         (
             None,
-            "cassay did not observe that node2 was back, so it did not measure the recovery",
+            "cassay did not observe that node2 was back, so the recovery is unknown",
         ),
         (
             Some(63.0),

@@ -144,7 +144,7 @@ fn in_ranges(all: &mut Import, imported: &ImportedCommands) -> Result<(), Diagno
         let threads = least_in_flight(step.offer);
         if u64::from(threads) < needed {
             all.notes.push(format!(
-                "{name}: all clients share one sequence, because {} are fewer than the {needed} \
+                "{name}: all clients share one sequence, because {} are too few for the {needed} \
                  workers of `client.machines`",
                 counted(threads, "thread")
             ));
@@ -171,7 +171,7 @@ fn in_ranges(all: &mut Import, imported: &ImportedCommands) -> Result<(), Diagno
     }
     let command = imported.commands.first().map_or("", String::as_str);
     let why = format!(
-        "`client.split: range` has no range to divide: {}",
+        "`client.split: range` has no effect, because no command has a range to divide: {}",
         all.notes.last().map_or("", String::as_str)
     );
     let hint = "cassandra-stress processes the seeds of `-pop seq=`, NoSQLBench processes cycles, \
@@ -243,11 +243,12 @@ pub(super) fn beyond_step(
         let ends = Duration::from_nanos(fault.end_ns());
         if ends > length {
             let message = format!(
-                "this fault ends at {}, but the command line measures for {}",
+                "this fault ends at {}, but the command line measures only for {}",
                 units::format_duration_ns(fault.end_ns()),
                 units::format_duration_ns(length.as_nanos() as u64)
             );
-            let hint = "use a longer command, which also covers the recovery".to_owned();
+            let hint =
+                "make the command run longer, so that it also covers the recovery".to_owned();
             out.add(&items[number].place, message, Some(hint));
         }
     }
@@ -324,7 +325,7 @@ mod tests {
         for said in [
             "write: each of 2 clients processes its own part",
             "read: all clients choose among all rows",
-            "write-2: all clients share one sequence, because 2 threads are fewer than the 3",
+            "write-2: all clients share one sequence, because 2 threads are too few for the 3",
         ] {
             assert!(notes.iter().any(|note| note.contains(said)), "{notes:?}");
         }
@@ -332,7 +333,8 @@ mod tests {
             (
                 "{stress: 'read n=30 -rate threads=3'}",
                 ALIKE,
-                "`client.split: range` has no range to divide: read: all clients choose",
+                "`client.split: range` has no effect, because no command has a range to divide: \
+                 read: all clients choose",
             ),
             (
                 "{stress: 'write n=30 -rate threads=3'}",
@@ -342,12 +344,12 @@ mod tests {
             (
                 "{stress: 'write n=30 -rate threads=3'}",
                 "machines: [here, {workers: 1}], split: range",
-                "`client.split: range` needs the number of workers of every machine",
+                "`client.split: range` needs the number of workers on every machine",
             ),
             (
                 "{use: kv, mix: {write: 1}}\nprocedure: {fixed: {threads: 8}}",
                 ALIKE,
-                "`client.split: range` divides the ranges of an imported command",
+                "`client.split: range` divides the range of an imported command",
             ),
         ] {
             let mistakes = resolved(workload, client).unwrap_err();

@@ -90,8 +90,8 @@ fn offered(recording: &Recording, speed: f64) -> String {
         );
     }
     format!(
-        "recorded traffic: cassay replays all {all} once, in {window_s:.2} s, and measures the \
-         rest after the last whole second as a shorter interval"
+        "recorded traffic: cassay replays all {all} once, in {window_s:.2} s. The last interval of \
+         the measurement is shorter than one second"
     )
 }
 
@@ -108,8 +108,8 @@ fn notes(recording: &Recording, settings: &Settings) -> Vec<String> {
     notes.extend(left.map(|(why, count)| format!("recorded traffic: {}", left_out(*why, *count))));
     if recording.without_level > 0 && settings.workload.tunings.is_empty() {
         notes.push(
-            "recorded traffic: an audit log has no consistency levels, so cassay uses LOCAL_ONE \
-             unless `workload.consistency` is set"
+            "recorded traffic: the audit log contains no consistency levels, so cassay uses \
+             LOCAL_ONE unless `workload.consistency` is set"
                 .to_owned(),
         );
     }

@@ -102,8 +102,8 @@ fn shared_conditions_are_listed_once_and_others_with_variants() {
         expect![[r#"
             hosts: 2 of 2 nodes,
               racks rack1 rack2,
-              isolated if this machine supports it,
-              else on loopback
+              isolated if this machine supports isolation,
+              otherwise on loopback addresses
             each host: CPUs 0 1,
               CPU time of 1.5 cores,
               3GiB of memory,

@@ -98,7 +98,7 @@ const STUDY: &[Field] = &[
     required(
         "question",
         Type::Text(|d, text| d.question = text.into()),
-        "Question of the study, in words. The report answers it first.",
+        "Question that the report answers first, in words.",
     ),
     optional(
         "published",
@@ -116,10 +116,10 @@ const STUDY: &[Field] = &[
     optional(
         "why",
         Type::WordOr(&[("confirm", |d| d.why = Some(Why::default()))], &SECTION),
-        "`confirm`: after the trials, cassay tests the resource that was full at the limit of the \
-         load. It changes one setting of that resource and compares both settings in blocks. If \
-         the experiment shows that this resource was not the limit, cassay tests the next \
-         resource.",
+        "`confirm`: after the trials, cassay tests by an experiment which resource limited the \
+         load, beginning with a resource that was full. It changes one setting of that resource \
+         and compares both values in blocks. If this resource was not the limit, cassay tests the \
+         next resource.",
     ),
     optional(
         "why.confirm",
@@ -131,7 +131,7 @@ const STUDY: &[Field] = &[
         Type::Count(1, 1440, |d, n| {
             d.why.get_or_insert_default().minutes = n;
         }),
-        "Maximum expected length of all experiments together, in minutes. Default: 10 minutes.",
+        "Maximum expected duration of all experiments together, in minutes. Default: 10 minutes.",
     ),
 ];
 
@@ -163,7 +163,8 @@ const SECTIONS: &[Field] = &[
     optional(
         "keyspace.durable_writes",
         Type::Bool(|d, on| d.keyspace.durable_writes = Some(on)),
-        "Write to the commit log too. Default: the workload's setting, otherwise `true`.",
+        "Append writes to the commit log, as Cassandra's `durable_writes` does. Default: the \
+         workload's setting, otherwise `true`.",
     ),
     optional(
         "keyspace.compaction",
@@ -238,8 +239,8 @@ const SECTIONS: &[Field] = &[
         "workload.keys.file",
         Type::Text(|d, text| d.own_table().file = Some(text.into())),
         "CSV file with the keys, in the study's folder or a subfolder. The first line contains the \
-         column names, and each further record one key. Without clustering columns, operations of \
-         the kind `row` are not available.",
+         column names, and each further record contains one key. If the file has no clustering \
+         columns, operations of the kind `row` are not available.",
     ),
     optional(
         "workload.keys.columns",
@@ -314,9 +315,9 @@ const SECTIONS: &[Field] = &[
         "workload.speculate_after",
         of_kinds!(Type::Duration(1_000, DAY, |d, ns| d
             .tune(|t| t.speculate_after = Some(Duration::from_nanos(ns))))),
-        "Delay, for all kinds of operations or for each kind. After this delay, cassay also sends \
-         an unanswered idempotent operation to another node, or over another connection. Default: \
-         never.",
+        "Delay before a speculative attempt, for all kinds of operations or for each kind. After \
+         this delay, cassay sends an unanswered idempotent operation a second time, to another \
+         node or over another connection. Default: no speculative attempts.",
     ),
     optional(
         "workload.idempotent",
@@ -449,8 +450,8 @@ const SECTIONS: &[Field] = &[
     optional(
         "variants",
         Type::Variants,
-        "Sides of a comparison, by name. Each side consists of the settings that it changes. The \
-         first side is the baseline.",
+        "Variants to compare, by name. Each variant consists of the settings that it changes. The \
+         first variant is the baseline.",
     ),
     optional(
         "matrix",
@@ -494,7 +495,7 @@ const SECTIONS: &[Field] = &[
         "tune.minutes",
         Type::Count(1, 10_080, |d, n| d.tune.get_or_insert_default().minutes = n),
         "60",
-        "Maximum expected length of all tests together, in minutes.",
+        "Maximum expected duration of all tests together, in minutes.",
     ),
     optional(
         "tune.p99_ms",
@@ -516,14 +517,14 @@ const WINDOW: &[Field] = &[
         ),
         "auto",
         "Time before the measured window, in whole seconds. With `auto`, the warm-up ends when \
-         throughput and latency are steady. On the null target, which needs no warm-up, it ends \
-         after 1 s.",
+         throughput and latency are steady. On the null target, which needs no warm-up, the \
+         warm-up ends after 1 s.",
     ),
     with(
         "window.warmup_max",
         Type::Duration(S, DAY, |d, ns| d.warmup_max_ns = ns),
         "60s",
-        "Limit of an `auto` warm-up, in whole seconds. With a limit below 11 s, cassay cannot \
+        "Maximum length of an `auto` warm-up, in whole seconds. With less than 11 s, cassay cannot \
          detect a steady state.",
     ),
     with(
@@ -566,7 +567,7 @@ const WINDOW: &[Field] = &[
         ),
         "Price of the target per hour, for the study or for each variant. Write a number such as \
          `1.23`, or a number with a currency such as `{amount: 1.23, currency: USD}`. The answer \
-         then states the number of operations per unit of the price.",
+         then also states the number of operations per unit of currency.",
     ),
     required(
         "price_per_hour.amount",
@@ -605,7 +606,7 @@ const WINDOW: &[Field] = &[
         "capacity.growth",
         Type::Number(0.0, 100.0, |d, n| d.capacity().growth = n),
         "0",
-        "Growth on top of the demand, as a share: 0.2 is 20 %.",
+        "Additional throughput for growth, as a share of the demand: 0.2 is 20 %.",
     ),
     with(
         "capacity.skew",
@@ -661,8 +662,9 @@ const INSTRUMENT: &[Field] = &[
         "stride",
         "Division of imported sequences among `client.machines`. Such sequences are the seeds of \
          cassandra-stress's `-pop seq=`, the cycles of NoSQLBench, and the records of a YCSB load. \
-         With `stride`, all clients share one sequence. With `range`, each client has its own \
-         range, like separate clients of the tool, which requires `workers` for every machine.",
+         With `stride`, all clients share one sequence. With `range`, each client processes a \
+         separate range, like separate clients of the tool. `range` requires `workers` for every \
+         machine.",
     ),
     with(
         "client.workers",
@@ -699,7 +701,8 @@ const INSTRUMENT: &[Field] = &[
         "client.timeout",
         Type::Duration(1_000_000, 3_600 * S, |d, ns| d.client.timeout_ns = ns),
         "10s",
-        "Timeout of an operation, measured from the send of the operation.",
+        "Timeout of an attempt, measured from the send, for kinds of operations without \
+         `workload.timeout`.",
     ),
     with(
         "client.in_flight_max",
@@ -714,7 +717,7 @@ const INSTRUMENT: &[Field] = &[
         "50us",
         "Length of the periods into which the client divides its schedule at a fixed rate. The \
          client sends all operations that are due in one period together. A longer period reduces \
-         the CPU time of the client and adds as much release lag.",
+         the CPU time of the client, but increases the release lag by up to the same time.",
     ),
     with(
         "client.compression",

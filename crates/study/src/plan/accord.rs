@@ -35,7 +35,7 @@ pub(super) fn refused_of(program: &Program) -> Vec<String> {
         if !is_taken {
             refused.push(format!(
                 "{} of `workload` accesses {table} at {level}, but with transactional_mode = \
-                 '{mode}' the table accepts ONE, QUORUM, ALL and SERIAL{}",
+                 '{mode}' the table accepts only ONE, QUORUM, ALL and SERIAL{}",
                 kind.name,
                 if kind.is_write {
                     ", and ANY for writes"
@@ -88,8 +88,9 @@ pub(super) fn switched(variants: &[Variant], programs: &[&Program]) -> Option<St
         });
         if let Some(off) = off {
             return Some(format!(
-                "variant {} turns `accord.enabled` off on the nodes of variant {}, which have \
-                 {table} with transactional_mode = '{mode}': such a node does not start",
+                "variant {} turns off `accord.enabled` on the nodes of variant {}, which have \
+                 {table} with transactional_mode = '{mode}': a node with such a table does not \
+                 start without Accord",
                 off.name, one.name
             ));
         }

@@ -50,10 +50,10 @@ pub(super) fn schema_words(
     program: &Program,
 ) -> String {
     if program.schema().create_keyspace.is_empty() && !settings.takes_as_it_is() {
-        return "create no table: the tables of recorded traffic exist".to_owned();
+        return "create no table, because recorded traffic uses existing tables".to_owned();
     }
     let what = match preparation {
-        _ if settings.takes_as_it_is() => "look for rows of",
+        _ if settings.takes_as_it_is() => "check that rows exist in",
         Preparation::Replace => "drop and create",
         Preparation::Truncate => "empty",
         Preparation::Nothing | Preparation::Fill => "create",
@@ -94,8 +94,8 @@ pub(super) fn read_back_words(levels: &Levels) -> String {
         words
     } else {
         format!(
-            "{words}. With {copies} replicas, this read may miss writes that {written} \
-             acknowledged, so a missing row may not be lost"
+            "{words}. With {copies} replicas, this read may miss writes that were acknowledged at \
+             {written}, so a missing row is not necessarily lost"
         )
     }
 }
@@ -103,7 +103,9 @@ pub(super) fn read_back_words(levels: &Levels) -> String {
 pub(super) fn restore_words(settings: &Settings) -> String {
     let how = match settings.data.restore {
         RestoreMethod::Online => "import the snapshot's files",
-        RestoreMethod::Offline => "stop the nodes and swap their files for the snapshot's",
+        RestoreMethod::Offline => {
+            "stop the nodes and replace their files with the snapshot's files"
+        }
     };
     let cache = match settings.data.page_cache {
         PageCache::Keep => "",

@@ -378,9 +378,11 @@ fn obstacles_to_an_answer_about_storage_give_warnings() {
     let said = warnings(&format!("workload: {{use: kv}}\n{compressors}"));
     assert!(
         said.starts_with(
-            "variants differ in `keyspace.compression`, but the rows of kv hardly compress (LZ4 \
-             leaves 77 %"
-        ) && said.ends_with("`workload: {params: {compressible: 0.7}}` leaves about a third"),
+            "variants differ in `keyspace.compression`, but the rows of kv are hardly \
+             compressible: LZ4 compresses them to 77 %"
+        ) && said.ends_with(
+            "With `workload: {params: {compressible: 0.7}}`, LZ4 compresses them to about a third"
+        ),
         "{said}"
     );
     let compressible = "workload: {use: kv, params: {compressible: 0.7}}\n";
@@ -389,7 +391,9 @@ fn obstacles_to_an_answer_about_storage_give_warnings() {
     // compressor.
     let zstd = compressors.replace("Snappy", "Zstd");
     let said = warnings(&format!("{compressible}{zstd}"));
-    assert!(said.starts_with("Cassandra compresses a table with ZstdCompressor by LZ4"));
+    assert!(said.starts_with(
+        "when Cassandra flushes a table with ZstdCompressor, it compresses the SSTables with LZ4"
+    ));
     let table = zstd.replace(
         "b: {",
         "b: {target: {local: {yaml: {flush_compression: table}}}, ",

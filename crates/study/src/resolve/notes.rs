@@ -24,7 +24,7 @@ pub(super) fn notes(
         );
     }
     if null && resolved.tree.find("faults").is_some() {
-        notes.push("the null target has no node to break, so cassay omits faults".to_owned());
+        notes.push("the null target has no nodes, so cassay omits faults".to_owned());
     }
     notes.extend(equal_variants(&resolved.variants));
     notes.extend(unseen(&resolved.variants));
@@ -32,7 +32,7 @@ pub(super) fn notes(
     notes.extend(notes_of_imports(&resolved.notes));
     if let Some(design) = design {
         notes.push(format!(
-            "a screening by {}: {} runs and the study as written, in random order; {}",
+            "the screening uses {}, with {} runs and the study as written, in random order; {}",
             design.name(),
             design.signs().len(),
             design.price()
@@ -130,7 +130,7 @@ fn equal_variants(variants: &[Variant]) -> Vec<String> {
 
 /// Names of probes, each with the changes that an endurance run cannot observe without the probe.
 const WITHOUT: [(&str, &str); 4] = [
-    ("processes", "growth of a node's memory"),
+    ("processes", "growth of the memory of a node's process"),
     ("jvm", "growth of direct buffers, open files and threads"),
     ("cassandra", "compaction cycles and pending compaction"),
     (

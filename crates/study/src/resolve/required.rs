@@ -32,7 +32,8 @@ fn mistakes(variant: &Variant, variants_count: usize) -> Vec<Mistake> {
     let mut found = Vec::new();
     if require.ratio.is_some() && variants_count < 2 {
         let message = "`require.ratio` needs two variants, but the study has one".to_owned();
-        let hint = "`cassay compare RUN RUN --require-not-slower` compares two runs".to_owned();
+        let hint = "to compare two runs instead, use `cassay compare RUN RUN --require-not-slower`"
+            .to_owned();
         found.push((".ratio", message, Some(hint)));
     }
     found.extend(beside_points(require, &outlook));

@@ -57,7 +57,7 @@ fn a_range_with_an_end_has_all_its_points_or_is_refused() {
         "s.yaml:9:44: ",
         "`procedure.sweep.threads.to` is 40",
         "32",
-        "end it at 32",
+        "lower `to` to 32",
     ] {
         assert!(said.contains(part), "{said}");
     }
@@ -110,7 +110,7 @@ verifi: {sample: 5}
             s.yaml:5:19: `window.measure` is `10`: the value has no unit
               hint: write a duration with its unit, such as 10s or 250ms
             s.yaml:6:37: `procedure.sweep.threads` contains the point 4 more than once
-              hint: write each point once
+              hint: remove the duplicates
             s.yaml:7:1: `verifi` is not a key of a study
               hint: did you mean `verify`?
         "#]],
@@ -145,7 +145,7 @@ verify: {reads: all}
             s.yaml:9:30: `procedure.sweep.threads` requires one of `step`, `factor`
             s.yaml:9:30: `procedure.sweep.threads` has no end
               hint: add `to`, or `until: timeout` to the sweep
-            s.yaml:9:51: `procedure.arrival: poisson` needs a rate; a closed loop waits for answers
+            s.yaml:9:51: `procedure.arrival: poisson` needs a rate: a closed loop has no arrivals
               hint: sweep over `rate` instead
             s.yaml:10:17: `verify.reads` needs data, but the null target stores nothing
               hint: remove this key, or use another target
@@ -180,7 +180,7 @@ fn missing_and_unknown_keys_are_reported_together() {
         &Overrides::default(),
         expect![[r#"
             s.yaml:1:1: `question` is missing
-              hint: the key means: Question of the study, in words. The report answers it first.
+              hint: the key means: Question that the report answers first, in words.
             s.yaml:1:1: `workload` is missing
               hint: use, file, table, stress, nb, ycsb, easy, recorded: `cassay explain workload`
             s.yaml:1:1: `procedure` is missing
@@ -218,7 +218,7 @@ fn yaml_errors_have_a_place() {
         &Overrides::default(),
         expect![[r#"
             s.yaml:1:1: a study is a mapping of keys, not `just words`
-              hint: begin with `study: a-name`
+              hint: begin the file with `study: a-name`
         "#]],
     );
 }
@@ -454,7 +454,7 @@ fn a_search_says_where_it_begins_and_ends_and_what_it_keeps_to() {
         ),
         (
             "{sweep: {threads: [1, 2], until: saturation}}",
-            "`procedure.sweep.until: saturation` needs a rate",
+            "`procedure.sweep.until: saturation` requires a sweep over `rate`",
         ),
         (
             "{peak: {threads: {from: 1, to: 8}, p99_ms: 10}, arrival: poisson}",

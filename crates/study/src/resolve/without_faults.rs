@@ -75,7 +75,7 @@ fn name(base: &Node, name: &VariantName, variants: &[Variant], out: &mut Diagnos
     let why = match check::name(name.as_str()) {
         Err(why) => why,
         Ok(()) if variants.iter().any(|variant| variant.name == *name) => {
-            "the name is in use".to_owned()
+            "another variant has this name".to_owned()
         }
         Ok(()) => return,
     };

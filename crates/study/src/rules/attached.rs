@@ -20,7 +20,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         return;
     };
     let path = format!("{HOSTS}.ssh");
-    let does = "reads metrics and files on it";
+    let does = "reads metrics and files there";
     let all = hosts.entry("ssh").map(|entry| items(&entry.value)).unwrap_or_default();
     for item in all {
         let named = item.entry("ssh").map_or(item, |entry| &entry.value);
@@ -42,7 +42,7 @@ fn contact_points(subject: &Subject<'_>, out: &mut Diagnostics) {
             continue;
         };
         if text.contains('@') {
-            let message = format!("`{POINTS}` contains a login, but its addresses are `HOST:PORT`");
+            let message = format!("`{POINTS}` contains a login, but it may only contain addresses");
             let hint = "write the login as `target.attach.user` and \
                         `target.attach.password: {secret: NAME}`, and pass --secret NAME=file:PATH";
             out.add(&point.place, message, Some(hint.to_owned()));
@@ -94,8 +94,8 @@ fn translated(subject: &Subject<'_>, out: &mut Diagnostics) {
                 Err(_) if text.is_empty() => continue,
                 Err(_) => format!("{text:?} is not an address"),
             };
-            let hint = "map each node's address in the cluster to its reachable address: \
-                 {10.1.0.5: '127.0.0.1:9043'}";
+            let hint = "map each node's address in the cluster to an address that cassay can \
+                        reach, such as {10.1.0.5: '127.0.0.1:9043'}";
             out.add(
                 place,
                 format!("`{TRANSLATED}`: {why}"),
@@ -120,7 +120,8 @@ fn addresses(host: &Node, out: &mut Diagnostics) {
             continue;
         };
         let message = format!("`{HOSTS}.ssh.address`: {text:?} is not an address");
-        let hint = "write the address of a node in the cluster: 10.0.0.7, without a port";
+        let hint = "write the address that the node has in the cluster, without a port, such as \
+                    10.0.0.7";
         out.add(&node.place, message, Some(hint.to_owned()));
     }
 }
@@ -135,7 +136,9 @@ fn check_keys(subject: &Subject<'_>, path: &str, host: &Node, out: &mut Diagnost
             let message = format!("`{path}.{key}`: {text:?} is not an absolute path");
             out.add(&node.place, message, None);
         } else if !is_own_word(subject.overrides, node) {
-            let message = format!("`{path}.{key}` names a folder of one of your machines: {text}");
+            let message = format!(
+                "`{path}.{key}` makes cassay read a folder on one of your machines: {text}"
+            );
             out.add(&node.place, message, Some(HINT.to_owned()));
         }
     }

@@ -19,7 +19,8 @@ use versions::{Home, LACKED_CLASS_HINT, Release, digest_of, release_in_tarball};
 const CASSANDRA: &str = "target.local.cassandra";
 const JAVA: &str = "target.local.java";
 
-const NO_TARBALL_HINT: &str = "use a binary distribution: apache-cassandra-5.0.9-bin.tar.gz";
+const NO_TARBALL_HINT: &str = "use a binary distribution, such as \
+                               apache-cassandra-5.0.9-bin.tar.gz";
 
 struct Mistake {
     path: &'static str,
@@ -224,11 +225,14 @@ fn settled(local: &mut LocalSpec, node: &Node, overrides: &Overrides) -> Result<
         Origin::Build { home, .. } => {
             *home = at(home, "build.home");
             if !home.is_dir() {
-                let why = format!("the folder {} to build in does not exist", home.display());
+                let why = format!(
+                    "the folder {}, in which cassay should build Cassandra, does not exist",
+                    home.display()
+                );
                 return Err(Mistake::new(
                     CASSANDRA,
                     why,
-                    "use the folder with the source",
+                    "name the folder of the source tree",
                 ));
             }
             // If the source tree has been built, the build states its release. Otherwise, the
@@ -265,7 +269,11 @@ fn java_of(home: &Path, release: &Release) -> Result<(), Mistake> {
     let shown = home.display();
     if !home.join("bin/java").is_file() {
         let why = format!("{shown} is not a Java home: it has no bin/java");
-        return Err(Mistake::new(JAVA, why, "use a Java home, or a version: 17"));
+        return Err(Mistake::new(
+            JAVA,
+            why,
+            "name a Java home, or a version such as 17",
+        ));
     }
     let text = foreign::text(FileKind::Home, home.join("release")).unwrap_or_default();
     let major = java_in_release(&text).and_then(java_major);

@@ -34,7 +34,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     if subject.wrote("client.cpus") {
         let message = format!("`client.cpus` does not name one of `{MACHINES}`");
-        let hint = "set `cpus` of the machine: machines: [{ssh: db1, cpus: [0, 1]}]";
+        let hint = "set `cpus` for each machine: `machines: [{ssh: db1, cpus: [0, 1]}]`";
         subject.say("client.cpus", message, Some(hint), out);
     }
 }
@@ -76,11 +76,11 @@ fn split(subject: &Subject<'_>, out: &mut Diagnostics) {
     let is_import = tools.any(|tool| subject.wrote(&format!("workload.{}", tool.name())));
     if !is_import {
         let message = format!(
-            "`{SPLIT}: range` divides the ranges of an imported command, but the workload is not \
+            "`{SPLIT}: range` divides the range of an imported command, but the workload is not \
              imported"
         );
-        let hint = "remove this key: clients of other workloads always share all operations \
-                    exactly";
+        let hint = "remove this key: with other workloads, all clients always share one sequence \
+                    of operations";
         subject.say(SPLIT, message, Some(hint), out);
         return;
     }
@@ -94,8 +94,8 @@ fn split(subject: &Subject<'_>, out: &mut Diagnostics) {
     let all_say = machines.items().iter().all(says);
     if !all_say && subject.count("client.workers").is_none() {
         let message = format!(
-            "`{SPLIT}: range` needs the number of workers of every machine, because this number \
-             determines the size of the machine's part"
+            "`{SPLIT}: range` needs the number of workers on every machine, because this number \
+             determines the machine's part of the range"
         );
         let hint = "set `workers: 4` for each of `client.machines`, or once as `client.workers`";
         subject.say(SPLIT, message, Some(hint), out);

@@ -18,7 +18,7 @@ fn reset(subject: &Subject<'_>, out: &mut Diagnostics) {
     match subject.text(path) {
         Some("truncate") if subject.wrote("data.present") => {
             let message = "`data.reset: truncate` would delete the rows of `data.present`";
-            let hint = "use `none`, or load the rows";
+            let hint = "use `reset: none`, or load the rows with `data.load`";
             subject.say(path, message.to_owned(), Some(hint), out);
         }
         Some("snapshot")
@@ -26,7 +26,8 @@ fn reset(subject: &Subject<'_>, out: &mut Diagnostics) {
         {
             let message = "`data.reset: snapshot` needs access to the MBeans of an attached \
                            cluster's nodes";
-            let hint = "add `target.attach.jolokia`, or use `truncate`, which loads again";
+            let hint = "add `target.attach.jolokia`, or use `truncate`, which loads the data again \
+                        before each trial";
             subject.say(path, message.to_owned(), Some(hint), out);
         }
         Some("snapshot") if !subject.wrote("data.load") => {
@@ -74,10 +75,10 @@ fn amount(subject: &Subject<'_>, out: &mut Diagnostics) {
         }
         if subject.text("data.settle") == Some("none") {
             let message = format!(
-                "`{path}` checks the size on disk, but `data.settle: none` flushes nothing before \
-                 the check"
+                "`{path}` checks the size on disk after a flush, but `data.settle: none` flushes \
+                 nothing"
             );
-            let hint = "remove `data.settle`, or use `operations`";
+            let hint = "remove `data.settle`, or use `data.load.operations`";
             subject.say("data.settle", message, Some(hint), out);
         }
         if subject.has("target.attach") && !subject.has("target.attach.jolokia") {
@@ -94,8 +95,10 @@ fn amount(subject: &Subject<'_>, out: &mut Diagnostics) {
 fn page_cache(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "data.page_cache";
     if subject.text(path) == Some("drop") && subject.has("target.attach") {
-        let message =
-            format!("`{path}: drop` is not possible: cassay does not control the machines");
+        let message = format!(
+            "`{path}: drop` is not possible, because cassay does not control the machines of this \
+             target"
+        );
         let hint = "remove this key, or drop the page cache yourself between runs";
         subject.say(path, message, Some(hint), out);
     }

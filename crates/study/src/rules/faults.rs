@@ -21,7 +21,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     let draft = Draft::from_tree(subject.tree);
     if let Some(missing) = missing(subject, &draft) {
-        let message = "`faults` need nodes to break, but this target has none".to_owned();
+        let message = "`faults` requires nodes, but this target has none".to_owned();
         subject.say("faults", message, Some(missing), out);
         return;
     }
@@ -48,8 +48,9 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     if known && items.iter().all(Item::is_whole) {
         let faults = draft.faults();
         if faults.len() > FAULTS_MAX {
-            let message =
-                format!("`faults` has too many faults in a window; the maximum is {FAULTS_MAX}");
+            let message = format!(
+                "`faults` injects too many faults in a window; the maximum is {FAULTS_MAX}"
+            );
             let hint = Some("repeat the faults less often (`every`), or use a shorter window");
             return subject.say("faults", message, hint, out);
         }
@@ -81,9 +82,9 @@ fn missing(subject: &Subject<'_>, draft: &Draft) -> Option<&'static str> {
         _ if subject.has("target.local") => None,
         TargetKind::Attach if !draft.attached_kinds().is_empty() => None,
         TargetKind::Attach => Some(
-            "define a fault in `target.attach.faults` with programs that inject, check and heal \
-             it; name the nodes' machines in `target.attach.hosts`; use `target: {local: …}`; or \
-             remove the faults",
+            "remove the faults, use `target: {local: …}`, name the nodes' machines in \
+             `target.attach.hosts`, or define a fault in `target.attach.faults` with programs that \
+             inject, check and heal it",
         ),
         TargetKind::Local | TargetKind::Null => {
             Some("use `target: {local: …}`, or remove the faults")
@@ -174,7 +175,7 @@ impl<'a> Item<'a> {
             && ground.volume_bytes.is_none()
         {
             let message = format!(
-                "{} breaks volumes of hosts, but the hosts have no volumes",
+                "{} affects the volume of a host, but the hosts have no volumes",
                 kind.name
             );
             let hint = "use `target: {local: {host: {volume: 20GiB}}}`";
@@ -195,8 +196,11 @@ impl<'a> Item<'a> {
         if let Some(kind) = self.draft.kinds.iter().find(ends_pods)
             && draft.attached_kubernetes.agents.is_some()
         {
-            let message = format!("{} ends the node's pod, with the agent in it", kind.name);
-            let hint = "remove `agents` of `target.attach.kubernetes` from this study";
+            let message = format!(
+                "{} ends the node's pod, and thus also cassay's agent in this pod",
+                kind.name
+            );
+            let hint = "remove `target.attach.kubernetes.agents` from this study";
             self.say("kind", message, Some(hint), out);
         }
         let breaks_hosts = |kind: &&target_spec::fault::FaultKind| {
@@ -205,7 +209,7 @@ impl<'a> Item<'a> {
         if let Some(kind) = self.draft.kinds.iter().find(breaks_hosts)
             && ground.hosts.is_none()
         {
-            let message = format!("{} breaks hosts, but this target has no hosts", kind.name);
+            let message = format!("{} affects hosts, but this target has no hosts", kind.name);
             let hint = "use `target: {local: {hosts: 3}}`";
             self.say("kind", message, Some(hint), out);
         }
@@ -261,7 +265,11 @@ impl<'a> Item<'a> {
                     place.number,
                     counted(place.count, place.what)
                 );
-                self.say(place.path, message, Some("numbers start at 1"), out);
+                let hint = match place.count {
+                    0 => "name a node instead, or add `target.local.hosts`".to_owned(),
+                    count => format!("use a number from 1 to {count}"),
+                };
+                self.say(place.path, message, Some(&hint), out);
             }
         }
         self.split(hosts, out);
@@ -274,11 +282,16 @@ impl<'a> Item<'a> {
             && self.draft.on == FaultWhere::HottestReplica
         {
             let message = format!(
-                "{} cuts hosts off from others, but cassay knows the host of the hottest partition \
-                 only when the cluster runs",
+                "{} cuts hosts off from other hosts, but cassay can determine the host of the \
+                 hottest partition only when the cluster runs",
                 kind.name
             );
-            self.say("where.role", message, Some("name the hosts"), out);
+            self.say(
+                "where.role",
+                message,
+                Some("name the hosts: `hosts: [1]`"),
+                out,
+            );
         }
         let FaultWhere::Hosts(of) = &self.draft.on else {
             return;
@@ -290,8 +303,8 @@ impl<'a> Item<'a> {
         let splits = |kind: &target_spec::fault::FaultKind| kind.place == FaultPlace::Split;
         let all = (0..hosts).map(HostIndex).all(|host| of.contains(&host));
         if all && hosts > 0 && self.draft.from.is_empty() && self.draft.kinds.iter().any(splits) {
-            let message = "the fault names all hosts, so no other host remains".to_owned();
-            self.say("where.hosts", message, Some("omit at least one"), out);
+            let message = "the fault would cut off all hosts, so no other host remains".to_owned();
+            self.say("where.hosts", message, Some("omit at least one host"), out);
         }
     }
 
@@ -303,11 +316,11 @@ impl<'a> Item<'a> {
             && leave >= volume
         {
             let message = format!(
-                "`faults.leave` is {} of a volume of {}, which would not be full",
+                "`faults.leave` is {}, but the volume has {} and would not be full",
                 units::format_bytes(leave),
                 units::format_bytes(volume)
             );
-            self.say("leave", message, Some("lower it"), out);
+            self.say("leave", message, Some("lower `leave`"), out);
         }
         if ground.are_machines && self.wrote("ha") {
             let [why, hint] = target_spec::NO_HA_OF_MACHINES;
@@ -325,14 +338,17 @@ impl<'a> Item<'a> {
             self.say(
                 "ha.after",
                 message,
-                Some("raise `for`, or lower `after`"),
+                Some("raise `faults.for`, or lower `after`"),
                 out,
             );
         }
         if let (Some(elsewhere), FaultWhere::Host(of)) = (options.ha_on, &self.draft.on)
             && elsewhere == *of
         {
-            let message = format!("host {} is off and cannot start its own nodes", of.number());
+            let message = format!(
+                "host {} is off during this fault, so it cannot start its own nodes",
+                of.number()
+            );
             let hint = "name another host, or `other-host`";
             self.say("ha.restart_on", message, Some(hint), out);
         }
@@ -397,7 +413,7 @@ fn within_window(
                 units::format_duration_ns(fault.end_ns()),
                 units::format_duration_ns(window_ns)
             );
-            let hint = "use a longer window, which also covers the recovery";
+            let hint = "use a longer window, so that it also covers the recovery";
             items[*number].say("for", message, Some(hint), out);
         }
     }
@@ -421,19 +437,17 @@ fn alone(
         if let Some((_, earlier)) = earlier {
             said.push(*number);
             let message = format!(
-                "overlap at {} with {} of {}, {} to {}",
-                units::format_duration_ns(fault.at_ns),
+                "this fault overlaps {} of {}, {} to {}",
                 earlier.kind.name,
                 earlier.place(),
                 units::format_duration_ns(earlier.at_ns),
                 units::format_duration_ns(earlier.end_ns())
             );
-            items[*number].say(
-                "at",
-                message,
-                Some("end one fault before the other starts"),
-                out,
+            let hint = format!(
+                "end that fault before {}, or start this fault later",
+                units::format_duration_ns(fault.at_ns)
             );
+            items[*number].say("at", message, Some(&hint), out);
         }
     }
 }

@@ -131,7 +131,8 @@ fn classes(subject: &Subject<'_>, out: &mut Diagnostics) {
                 };
                 if !is_own_word(subject.overrides, node) {
                     let message = format!(
-                        "`{path}.{}`: {class} is not one of Cassandra's own classes",
+                        "`{path}.{}`: {class} is not one of Cassandra's own classes, so it may run \
+                         other code",
                         entry.key
                     );
                     out.add(&node.place, message, Some(HINT.to_owned()));
@@ -179,7 +180,9 @@ fn secret(subject: &Subject<'_>, path: &str, out: &mut Diagnostics) {
             out.add(&node.place, message, Some(hint));
         }
         "secret" if !subject.overrides.granted.secrets.contains_key(text) => {
-            let message = format!("`{path}` is the secret `{text}`, whose source is missing");
+            let message = format!(
+                "`{path}` is the secret `{text}`, but the command line does not name its source"
+            );
             let hint = format!("pass --secret {text}=file:PATH or --secret {text}=env:NAME");
             out.add(&node.place, message, Some(hint));
         }
@@ -235,7 +238,8 @@ pub(super) fn may_be_asked(subject: &Subject<'_>, node: &Node, url: &str) -> Res
         return Ok(());
     }
     Err(format!(
-        "the study contacts {host}, which is neither this machine nor a contact point of its target"
+        "the study makes cassay contact {host}, which is neither this machine nor a contact point \
+         of the study's target"
     ))
 }
 

@@ -65,7 +65,7 @@ fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
     let kept = subject.count(&path("housekeeping")).unwrap_or(0);
     if let Some(word) = floats.filter(|_| kept > 0) {
         let message = format!(
-            "`{}` is {kept}, but with `{word}` nodes may use every core",
+            "`{}` is {kept}, but with `placing: {word}` nodes may use every core",
             path("housekeeping")
         );
         let hint = "use `placing: auto` or `pinned`, or set `housekeeping: 0`; `units` and \
@@ -76,8 +76,8 @@ fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
     let seats_client = is_placed || subject.wrote(&path("client"));
     if seats_client && subject.wrote("client.cpus") {
         let message = "`client.cpus` and `target.local.topology` both place the client";
-        let hint = "remove `client.cpus`: the client gets the CPUs that nodes leave; `topology: \
-                    {client: 2}` reserves CPUs for the client";
+        let hint = "remove `client.cpus`: the client then uses the remaining CPUs; to reserve CPUs \
+                    for the client, set `topology: {client: 2}`";
         subject.say("client.cpus", message.to_owned(), Some(hint), out);
     }
     let cpus = path("cpus");
@@ -88,14 +88,14 @@ fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
         && nodes * each > count * THREADS_OF_CORE_MAX
     {
         let message = format!(
-            "{} of {each} CPUs each do not fit into {}",
+            "{} with {each} CPUs each do not fit into {}",
             counted(nodes, "node"),
             counted(count, "core")
         );
         subject.say(
             &cpus,
             message,
-            Some("remove `cpus`: nodes then share the available CPUs"),
+            Some("lower `cpus`, or remove it: the nodes then share the available CPUs"),
             out,
         );
     }
@@ -177,7 +177,7 @@ fn racks(subject: &Subject<'_>, out: &mut Diagnostics) {
     let (racks, word) = (tree.items().len() as u64, word.unwrap_or("node"));
     if racks > places {
         let message = format!(
-            "{racks} racks for {}: at least one rack would be empty",
+            "the target has {racks} racks but only {}, so at least one rack would be empty",
             counted(places, word)
         );
         subject.say(path, message, Some("name fewer racks"), out);
@@ -194,7 +194,8 @@ fn replication(subject: &Subject<'_>, out: &mut Diagnostics) {
         let path = format!("{path}.{name}");
         if name != datacenter {
             let message = format!(
-                "`keyspace.replication` names datacenter `{name}`; the target has `{datacenter}`"
+                "`keyspace.replication` names the datacenter `{name}`, but the target has only \
+                 `{datacenter}`"
             );
             subject.say(&path, message, None, out);
         }
@@ -252,7 +253,8 @@ fn limits_of_loopback(subject: &Subject<'_>, out: &mut Diagnostics) {
         let path = format!("{HOST}.{key}");
         if subject.wrote(&path) {
             let message = format!("`{path}` is not available with `isolation: loopback`");
-            let hint = "loopback gives a host only an address: use `isolation: hosts`, as root";
+            let hint = "use `isolation: hosts`, as root: `loopback` only gives each host an \
+                        address";
             subject.say(&path, message, Some(hint), out);
         }
     }
@@ -303,7 +305,7 @@ fn volume(subject: &Subject<'_>, out: &mut Diagnostics) {
     let data = bytes.saturating_mul(nodes);
     if data >= volume {
         let message = format!(
-            "`{path}` is {} on {} of a host, whose volume is {}",
+            "`{path}` is {} on each of {} per host, but the volume of a host has only {}",
             units::format_bytes(bytes),
             counted(nodes, "node"),
             units::format_bytes(volume)

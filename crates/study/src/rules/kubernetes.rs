@@ -92,7 +92,7 @@ pub(super) fn check_node_pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     {
         let message =
             format!("`{PODS}.storage_class` applies to volumes, but the pods have no volumes");
-        let hint = "set their size: volume: 100GiB";
+        let hint = "set the size of the volumes, such as `volume: 100GiB`";
         subject.say("target.local.pods.storage_class", message, Some(hint), out);
     }
 }
@@ -108,7 +108,7 @@ pub(super) fn names(subject: &Subject<'_>, section: &str, others: &[&str], out: 
             "context" => (
                 is_context(text),
                 "context of kubectl",
-                "see `kubectl config get-contexts`",
+                "use a context that `kubectl config get-contexts` lists",
             ),
             "image" => (
                 is_image(text),
@@ -118,8 +118,8 @@ pub(super) fn names(subject: &Subject<'_>, section: &str, others: &[&str], out: 
             "machine_type" => (
                 is_label(text),
                 "value of a label",
-                "use the label of the nodes: `kubectl get nodes -L \
-                 node.kubernetes.io/instance-type`",
+                "use a machine type that `kubectl get nodes -L node.kubernetes.io/instance-type` \
+                 shows",
             ),
             _ => (
                 is_kubernetes_name(text),

@@ -40,7 +40,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     for (path, why) in [
         (
             "target.local.host.link",
-            "is for simulated hosts, not for machines",
+            "applies only to simulated hosts, not to machines",
         ),
         (
             "target.local.address",
@@ -113,8 +113,7 @@ fn address(item: &Node, out: &mut Diagnostics) {
     let address = text.parse::<std::net::Ipv4Addr>();
     if address.is_err() {
         let message = format!("`{PATH}.address`: {text:?} is not an IPv4 address");
-        let hint = "write the address at which this machine and the other machines reach it: \
-                    10.0.0.7";
+        let hint = "write the address at which all machines reach it, such as 10.0.0.7";
         out.add(&node.place, message, Some(hint.to_owned()));
     }
 }
@@ -143,7 +142,7 @@ fn count(subject: &Subject<'_>, node: &Node, machines: usize, out: &mut Diagnost
             "`{HOSTS}` is {hosts}, but `{PATH}` names {}",
             counted(machines, "machine")
         );
-        let hint = "name more machines, or lower target.local.hosts";
+        let hint = "name more machines, or lower `target.local.hosts`";
         out.add(&node.place, message, Some(hint.to_owned()));
     }
 }

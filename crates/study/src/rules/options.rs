@@ -82,7 +82,7 @@ fn option(subject: &Subject<'_>, name: &str, value: &Tree, out: &mut Diagnostics
         let message = format!("`{path}` must be a word, a number or a mapping");
         subject.say(&path, message, None, out);
     } else if value.entries().iter().any(|(_, v)| matches!(v, Tree::Map(_) | Tree::List(_))) {
-        let message = format!("`{path}` must be a mapping to words or numbers");
+        let message = format!("`{path}` must be a mapping whose values are words or numbers");
         subject.say(&path, message, None, out);
     }
 }

@@ -59,7 +59,7 @@ fn names(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.has(TABLE) && !is_named {
         let written = subject.text(TABLE).unwrap_or_default();
         let message = format!("`{TABLE}` is `{written}`, which is not keyspace.table");
-        let hint = "for example shop.users; names with capital letters are quoted: \
+        let hint = "write keyspace.table, such as shop.users; quote names with capital letters: \
                     '\"Shop\".\"Users\"'";
         subject.say(TABLE, message, Some(hint), out);
     }
@@ -69,7 +69,8 @@ fn keys(subject: &Subject<'_>, out: &mut Diagnostics) {
     let has_file = subject.wrote("workload.keys.file");
     if subject.wrote("workload.keys.columns") && !has_file {
         let path = "workload.keys.columns";
-        let message = format!("`{path}` are columns of a CSV file, but the study names no file");
+        let message =
+            format!("`{path}` names columns of a CSV file, but the study names no CSV file");
         subject.say(path, message, Some("add `file: keys.csv`"), out);
     }
     for path in ["workload.keys.count", "workload.keys.rate"] {

@@ -14,7 +14,8 @@ pub(super) fn refusal(line: &Line, value: &Value) -> Option<(String, String)> {
     let words = || Preset::ALL.map(Preset::word).join(" or ");
     let Some(preset) = value.as_str().and_then(Preset::find) else {
         let why = format!("`use` must be {}, not {value}", words());
-        let hint = "`latest` is cassandra_latest.yaml, `shipped` is the shipped cassandra.yaml";
+        let hint = "`latest` means cassandra_latest.yaml, and `shipped` means cassandra.yaml of \
+                    the distribution";
         return Some((why, hint.to_owned()));
     };
     line.preset(preset).is_none().then(|| {

@@ -26,7 +26,7 @@ fn check_null(subject: &Subject<'_>, out: &mut Diagnostics) {
     for key in ["hosts", "processes", "jvm", "cassandra", "gc_log"] {
         let path = format!("probes.{key}");
         if subject.wrote(&path) && subject.text(&path) != Some("false") {
-            let message = format!("`{path}` cannot read metrics on the null target");
+            let message = format!("`{path}` has no metrics to read on the null target");
             subject.say(
                 &path,
                 message,

@@ -62,7 +62,7 @@ fn endurance(subject: &Subject<'_>, out: &mut Diagnostics) {
     let shortest = long.and_then(Tree::duration_ns).unwrap_or(u64::MAX);
     if beside.iter().filter_map(Tree::duration_ns).any(|ns| ns > shortest) {
         let message = format!("`{path}.beside` has a window that is longer than `for`");
-        let hint = Some("the long window is the last window: swap the two");
+        let hint = Some("swap the two: the window in `for` must be the longest");
         subject.say(&format!("{path}.beside"), message, hint, out);
     }
 }
@@ -84,7 +84,10 @@ fn ladder(subject: &Subject<'_>, axis: &str, out: &mut Diagnostics) {
     let until = subject.wrote("procedure.sweep.until");
     if axis == "threads" && subject.text("procedure.sweep.until") == Some("saturation") {
         let path = "procedure.sweep.until";
-        let message = format!("`{path}: saturation` needs a rate; a closed loop never saturates");
+        let message = format!(
+            "`{path}: saturation` requires a sweep over `rate`, because a closed loop has no \
+             offered rate"
+        );
         let hint = "sweep over `rate`, or end at a `plateau`";
         subject.say(path, message, Some(hint), out);
     }
@@ -115,11 +118,11 @@ fn ladder(subject: &Subject<'_>, axis: &str, out: &mut Diagnostics) {
             Raw::List(items) => items.get(index).map_or(&list.place, |item| &item.place),
             _ => &list.place,
         };
-        out.add(place, message, Some("write each point once".to_owned()));
+        out.add(place, message, Some("remove the duplicates".to_owned()));
     } else if until && points.windows(2).any(|pair| pair[0] > pair[1]) {
         let message = format!(
-            "the values of `{path}` must increase, because `until` ends the sweep at the first \
-             point that fulfils it"
+            "the values of `{path}` must increase, because the sweep ends at the first point that \
+             fulfils `until`"
         );
         subject.say(&path, message, None, out);
     }
@@ -174,7 +177,7 @@ fn points_max(subject: &Subject<'_>, (path, to): (&str, &str), last: u64, out: &
          a range"
     );
     let hint = format!(
-        "end it at {} or below, use larger steps, or write the points as a list",
+        "lower `to` to {} or less, use larger steps, or write the points as a list",
         points[LADDER_POINTS_MAX - 1]
     );
     subject.say(to, message, Some(&hint), out);
@@ -189,7 +192,7 @@ fn arrival(subject: &Subject<'_>, out: &mut Diagnostics) {
     ];
     let path = "procedure.arrival";
     if subject.text(path) == Some("poisson") && !rate.iter().any(|path| subject.wrote(path)) {
-        let message = "`procedure.arrival: poisson` needs a rate; a closed loop waits for answers";
+        let message = "`procedure.arrival: poisson` needs a rate: a closed loop has no arrivals";
         subject.say(
             path,
             message.to_owned(),

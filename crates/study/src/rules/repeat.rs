@@ -51,8 +51,8 @@ fn without_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.wrote(screening::PATH) {
         let message = format!("`{path}` and a screening exclude each other");
         let hint = Some(
-            "a screening finds the important settings: use this key in a later study of those \
-             settings",
+            "remove `repeat.without_faults`, and use it in a later study of the settings that the \
+             screening selects",
         );
         subject.say(path, message, hint, out);
     }
@@ -80,8 +80,8 @@ fn answerable(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "repeat.until";
     let sides = subject.node.find("variants").and_then(Node::entries);
     if !subject.wrote("matrix") && sides.is_none_or(|sides| sides.len() < 2) {
-        let message =
-            "`until: answered` waits for a comparison, but the study has only one variant";
+        let message = "`until: answered` waits for the answer of a comparison, but the study has \
+                       only one variant";
         let hint = "add `variants`, or write `blocks` instead";
         subject.say(path, message.to_owned(), Some(hint), out);
     }

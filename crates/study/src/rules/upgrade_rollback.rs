@@ -93,16 +93,16 @@ fn lost_by(settings: &Settings, program: &Program, count: u64) -> Option<(String
     let copies = settings.keyspace.replication.copies();
     if copies < 2 {
         let message = format!(
-            "`faults.back: snapshot`: rolled-back nodes get later writes from other replicas, but \
-             the number of replicas is {copies}"
+            "`faults.back: snapshot` is not possible: rolled-back nodes get later writes from \
+             other replicas, but the number of replicas is {copies}"
         );
         return Some((message, "use `keyspace: {replication: 3}`".to_owned()));
     }
     let AcknowledgedLevel { level, by } = read_back::weakest_write(settings, program)?;
     if counts(program) {
-        let message = "`faults.back: snapshot`: the workload writes counters. A rolled-back \
-             replica continues from a lower count than the other replicas have seen, so the \
-             cluster would lose increments";
+        let message = "`faults.back: snapshot` is not possible, because the workload writes \
+                       counters. A rolled-back replica would continue from a lower count than the \
+                       other replicas have seen, so the cluster would lose increments";
         let hint = "remove `back`, or use a workload without counters";
         return Some((message.to_owned(), hint.to_owned()));
     }
@@ -120,7 +120,7 @@ fn lost_by(settings: &Settings, program: &Program, count: u64) -> Option<(String
               `nodes: [1]`"
             .to_owned(),
         most => format!(
-            "name at most {}, as `nodes: [1]`",
+            "roll back at most {}, such as `nodes: [1]`",
             counted(most as usize, "node")
         ),
     };

@@ -95,7 +95,7 @@ pub(super) fn refusal(
         }),
         (OF_FAULTS, USE) => Some(YamlRefusal {
             why: "`use` only applies to new nodes: a fault names its settings".to_owned(),
-            hint: "write the settings that change".to_owned(),
+            hint: "write each setting that the fault changes".to_owned(),
         }),
         (_, USE) => preset::refusal(local.release.line(), &value)
             .map(|(why, hint)| YamlRefusal { why, hint }),

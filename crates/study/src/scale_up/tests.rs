@@ -144,7 +144,7 @@ fn it_has_one_bound_and_stands_in_one_place() {
         (
             "}, fixed: {threads: 1}".to_owned(),
             "variants: {a: {}, b: {procedure: {scale_up: {counts: [2]}}}}",
-            "applies to the whole study",
+            "applies to all variants of the study",
         ),
     ] {
         let refused = of(&procedure, rest).unwrap_err().to_string();

@@ -47,8 +47,8 @@ impl Guard {
     /// Describes the guard for users.
     pub fn words(&self) -> String {
         format!(
-            "the load ramps up over {}. A second with a p99 above {} ms or more than {} of errors \
-             ends the load and the run",
+            "the load ramps up over {}. cassay ends the load and the run after a second with a p99 \
+             above {} ms or with more than {} errors",
             units::format_duration_ns(self.rise_ns),
             self.limits.p99_ms,
             units::format_share(self.limits.error_rate)

@@ -76,7 +76,7 @@ impl RecordedTraffic {
             name += &format!(" for {for_ms} ms");
         }
         if self.memory_bytes != MEMORY_BYTES {
-            name += &format!(", in {} bytes of memory", self.memory_bytes);
+            name += &format!(", in at most {} bytes of memory", self.memory_bytes);
         }
         name
     }

@@ -185,7 +185,7 @@ fn a_list_that_differs_from_the_lock_is_refused_before_any_read() {
     };
     let text = with(&|files| files[1] = pinned("b.jar", "another agent"));
     assert!(
-        text.contains("b.jar is not the file of supply.lock: its SHA-256 is"),
+        text.contains("b.jar does not match supply.lock: its SHA-256 is"),
         "{text}"
     );
     let text = with(&|files| drop(files.pop()));
@@ -231,7 +231,7 @@ fn a_version_that_is_not_pinned_needs_the_digest_of_the_bundle() {
     let wrong = "0".repeat(64);
     let text = format!("{:#}", import(Some(&wrong)).unwrap_err());
     assert!(
-        text.contains("this is another bundle, or it was changed"),
+        text.contains("this is another bundle, or the bundle was changed"),
         "{text}"
     );
     let (_, digest, _) = {

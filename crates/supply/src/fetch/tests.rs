@@ -88,7 +88,10 @@ fn a_changed_file_is_named_with_both_digests_and_not_kept() {
     assert!(names(&folder).is_empty());
     let (folder, _served, ended) = fetched(ResponseBehaviour::More, "");
     let text = ended.unwrap_err().to_string();
-    assert!(text.contains("has 36 bytes, but the lock has 35"), "{text}");
+    assert!(
+        text.contains("has 36 bytes, but supply.lock lists 35"),
+        "{text}"
+    );
     assert!(names(&folder).is_empty());
 }
 

@@ -66,7 +66,7 @@ fn mavens_files_are_copied_others_fetched_and_nothing_is_left() {
         "one was changed"
     );
     assert!(
-        lines[0].starts_with("1 of 2 jars are in Maven's cache"),
+        lines[0].starts_with("copied 1 of 2 jars from Maven's cache"),
         "{lines:?}"
     );
     assert!(
@@ -103,7 +103,7 @@ fn a_changed_jar_of_a_repository_is_never_put_in_place() {
     let (filled, _) = fill_from(&cache, &recipe, &settings, &served.address);
     let text = format!("{:#}", filled.unwrap_err());
     assert!(
-        text.contains("b.jar from") && text.contains("is not the file of supply.lock"),
+        text.contains("b.jar from") && text.contains("does not match supply.lock"),
         "{text}"
     );
     assert!(!recipe.folder_in(cache.path()).exists());

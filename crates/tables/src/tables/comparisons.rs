@@ -22,7 +22,7 @@ pub(super) fn table<'r>() -> Table<'r, &'r ComparisonRecord> {
         .whole(
             "threads",
             "operations",
-            "Operations in flight of a closed loop.",
+            "Number of operations in flight, in a closed loop.",
             |row| match row.point {
                 Some(Point::Threads(threads)) => Some(threads.into()),
                 _ => None,
@@ -31,7 +31,7 @@ pub(super) fn table<'r>() -> Table<'r, &'r ComparisonRecord> {
         .whole(
             "rate_per_s",
             "op/s",
-            "Offered operations per second of an open loop.",
+            "Offered rate in operations per second, in an open loop.",
             |row| match row.point {
                 Some(Point::Rate(rate)) => Some(rate),
                 _ => None,
@@ -46,7 +46,7 @@ pub(super) fn table<'r>() -> Table<'r, &'r ComparisonRecord> {
         .number(
             "ratio",
             "",
-            "Contender ÷ baseline, of geometric means over blocks.",
+            "Ratio contender ÷ baseline of the geometric means over blocks.",
             |row| Some(row.ratio),
         )
         .text(
@@ -73,7 +73,8 @@ fn sure<'r>(table: Table<'r, &'r ComparisonRecord>) -> Table<'r, &'r ComparisonR
         .whole(
             "blocks",
             "blocks",
-            "Number of pairs of blocks, or of blocks of the smaller side.",
+            "Number of blocks in which both variants have a value; for runs that are not \
+             interleaved, the smaller number of blocks of the two variants.",
             |row| Some(row.blocks as u64),
         )
         .whole(
@@ -85,7 +86,7 @@ fn sure<'r>(table: Table<'r, &'r ComparisonRecord>) -> Table<'r, &'r ComparisonR
         .number(
             "p",
             "",
-            "p-value: probability of such a ratio if both sides are equal.",
+            "p-value: probability of such a ratio if both variants are equal.",
             |row| row.p,
         )
         .number(
@@ -97,13 +98,14 @@ fn sure<'r>(table: Table<'r, &'r ComparisonRecord>) -> Table<'r, &'r ComparisonR
         .number(
             "could_see",
             "share",
-            "Smallest difference that such a study finds with a power of 80 %.",
+            "Smallest difference that such a study detects with a power of 80 %.",
             |row| row.could_see,
         )
         .whole(
             "blocks_to_settle",
             "blocks",
-            "Estimated number of blocks that would decide, with the scatter of this run.",
+            "Estimated number of blocks that would decide the comparison, at the scatter of this \
+             run.",
             |row| row.blocks_to_settle.map(|blocks| blocks as u64),
         )
 }

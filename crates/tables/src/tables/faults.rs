@@ -29,7 +29,7 @@ pub(super) fn table<'r>() -> Table<'r, FaultRow<'r>> {
         )
         .text(
             "place",
-            "Target of the fault: a node, a host, or two sides of a network.",
+            "Target of the fault: a node, a host, or two groups of hosts that the fault separates.",
             |row| row.fault.place.as_deref(),
         )
         .text(

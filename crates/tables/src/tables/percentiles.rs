@@ -45,7 +45,7 @@ pub(super) fn table<'r>() -> Table<'r, PercentileRow> {
         .number(
             "percentile",
             "%",
-            "Percentile: share of the operations that take at most `value_ms`.",
+            "Share of the operations that take at most `value_ms`.",
             |row| Some(row.quantile * 100.0),
         )
         .number("value_ms", "ms", "Value at this percentile.", |row| {

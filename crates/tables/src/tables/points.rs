@@ -22,25 +22,25 @@ pub(super) fn table<'r>() -> Table<'r, &'r PointRecord> {
         )
         .truth(
             "saturated",
-            "True if throughput was below the offered rate, because the target was at its limit.",
+            "True if throughput was below the offered rate because the target was at its limit.",
             |row| Some(row.saturated),
         )
         .whole(
             "blocks",
             "trials",
-            "Number of trials that the figures use; for an invalid point, the number of all its \
-             trials.",
+            "Number of trials from which the values of this row come; for an invalid point, the \
+             number of all its trials.",
             |row| Some(row.blocks as u64),
         )
         .whole(
             "left_out",
             "trials",
-            "Number of trials that the figures do not use.",
+            "Number of trials that the values of this row do not include.",
             |row| Some(row.left_out as u64),
         )
         .words(
             "trials",
-            "Numbers of the used trials, separated by spaces.",
+            "Numbers of the trials from which the values of this row come, separated by spaces.",
             |row| {
                 let numbers: Vec<String> = row.trials.iter().map(usize::to_string).collect();
                 numbers.join(" ")

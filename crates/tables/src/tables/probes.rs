@@ -39,7 +39,7 @@ struct Series {
 pub(super) fn table<'r>() -> Table<'r, ProbeRow> {
     let table = Table::new(
         "probes",
-        "a reading of a probe; in long runs, all readings of a series in a period.",
+        "one reading of a probe; in long runs, all readings of a series in one period.",
     );
     let table = head::columns(table, |row: &ProbeRow| &*row.head);
     head::times(table, |row| &row.head, |row| row.t_s)
@@ -64,25 +64,25 @@ pub(super) fn table<'r>() -> Table<'r, ProbeRow> {
         .number(
             "value",
             "`unit`",
-            "The reading, or the mean of the period.",
+            "The reading, or the mean of the readings in the period.",
             |row| Some(row.mean),
         )
         .number(
             "value_min",
             "`unit`",
-            "Smallest reading of the period.",
+            "Smallest reading in the period.",
             |row| Some(row.ends[0]),
         )
         .number(
             "value_max",
             "`unit`",
-            "Largest reading of the period.",
+            "Largest reading in the period.",
             |row| Some(row.ends[1]),
         )
         .whole(
             "readings",
             "readings",
-            "Number of readings in the period.",
+            "Number of readings in the period; 1 for a single reading.",
             |row| Some(row.readings),
         )
 }

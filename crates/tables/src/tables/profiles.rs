@@ -62,7 +62,8 @@ pub(super) fn table<'r>() -> Table<'r, FrameRow<'r>> {
         .number(
             "p_adjusted",
             "",
-            "Probability of such a difference by chance, adjusted for the number of frames.",
+            "p-value: probability of such a difference by chance, adjusted for the number of \
+             frames.",
             |row| row.frame.p_adjusted,
         )
         .truth(

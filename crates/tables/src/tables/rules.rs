@@ -46,7 +46,8 @@ pub(super) fn table<'r>() -> Table<'r, RuleRow<'r>> {
         .number(
             "limit",
             "`unit`",
-            "Limit for a warning, or else for a failure; empty without a limit.",
+            "Limit for a warning, or for a failure if the rule gives no warnings; empty without a \
+             limit.",
             |row| row.number?.limit,
         )
         .number(

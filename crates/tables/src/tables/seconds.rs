@@ -166,7 +166,8 @@ fn counts<'r>(table: Table<'r, ClientRow>) -> Table<'r, ClientRow> {
         .whole(
             "limited",
             ops,
-            "Operations that waited for another operation in flight to end.",
+            "Operations that waited in the client because the maximum number of operations was in \
+             flight.",
             move |row| count(row, ClientCount::Limited),
         )
         .whole(

@@ -65,7 +65,8 @@ fn add_columns<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
     table
         .words(
             "role",
-            "Role in a search or long run: `probe`, `hold`, `expected`, `beside-…` or `endurance`.",
+            "Role of the trial in a search or in a long run: `probe`, `hold`, `expected`, \
+             `beside-…` or `endurance`.",
             |row| row.found.role.name(),
         )
         .text(
@@ -73,12 +74,12 @@ fn add_columns<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
             "Verdict: `valid`, `suspect` or `invalid`.",
             |row| Some(row.found.verdict.name()),
         )
-        .words("reasons", "Reasons of the verdict, as sentences.", |row| {
+        .words("reasons", "Reasons for the verdict, as sentences.", |row| {
             row.found.reasons.join(" ")
         })
         .time(
             "start_at",
-            "Start line of the trial: the start of its first phase under load.",
+            "Start line of the trial: the start of the first phase with load.",
             |row| row.head.to_unix_us(0.0),
         )
         .time("window_at", "Start of the measured window.", |row| {
@@ -137,19 +138,19 @@ fn counted<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
         .whole(
             "rows_checked",
             "rows",
-            "Rows that the client compared with their expected content.",
+            "Rows that the client compared with the expected rows.",
             |row| Some(row.found.verify.checked),
         )
         .whole(
             "rows_missing",
             "rows",
-            "Missing rows that must exist.",
+            "Rows that must exist, but were missing.",
             |row| Some(row.found.verify.missing),
         )
         .whole(
             "rows_stale",
             "rows",
-            "Rows with an old value that a later write should have replaced.",
+            "Rows with an older value than the last acknowledged write.",
             |row| Some(row.found.verify.stale),
         )
         .whole(
@@ -177,7 +178,7 @@ fn client<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
         .number(
             "client_cpu",
             "share",
-            "CPU of the client, as a share of its cores.",
+            "CPU use of the client, as a share of its cores.",
             |row| Some(row.found.client.cpu_share),
         )
         .number(
@@ -204,7 +205,7 @@ fn first_reason<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
     table
         .text(
             "reason_rule",
-            "Rule of the first, most serious reason: `V1` to `V21`.",
+            "Rule of the first reason, which is the most serious: `V1` to `V21`.",
             |row| row.reason.as_ref()?.rule.as_deref(),
         )
         .text(
@@ -221,7 +222,7 @@ fn first_reason<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
         .number(
             "reason_limit",
             "`reason_unit`",
-            "Limit of that quantity for a warning, or else for a failure.",
+            "Limit of that quantity for a warning, or for a failure if the rule gives no warnings.",
             |row| row.number()?.limit,
         )
         .text(
@@ -242,7 +243,8 @@ pub(super) fn kinds_table<'r>() -> Table<'r, KindRow<'r>> {
         .text("kind", "Kind of operation.", |row| Some(row.kind))
         .truth(
             "is_part",
-            "True if these operations are parts of others. Sums over kinds exclude them.",
+            "True if these operations are parts of other operations, so that sums over kinds \
+             exclude them.",
             |row| Some(row.found.parts.iter().any(|part| part == row.kind)),
         )
         .whole(

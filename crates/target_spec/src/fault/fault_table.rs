@@ -131,11 +131,11 @@ kinds! {
         "creates a snapshot of all client keyspaces on the node, and removes it later",
         [Provision, Mbeans].lasting(Length::Staged);
     RollingRestart = "rolling-restart", Cluster,
-        "restarts every node, one after the other: each drains, stops and starts; the next one \
-         waits until it is up",
+        "restarts every node, one after the other: each node drains, stops and starts, and is up \
+         before the next node drains",
         [NodeControl, Mbeans].lasting(Length::Task).taking_away().whole_within(START_LIMIT);
     RollingChange = "rolling-change", Cluster,
-        "restarts every node, one after the other, with other settings, and later with its earlier \
+        "restarts every node, one after the other, with other settings, and later with the earlier \
          settings",
         [Provision, Mbeans, Settings]
             .demanding(&[FaultOption::Yaml])
@@ -143,7 +143,7 @@ kinds! {
             .taking_away()
             .whole_within(START_LIMIT);
     RollingUpgrade = "rolling-upgrade", Cluster,
-        "restarts every node, one after the other, as another release, which it keeps unless \
+        "restarts every node, one after the other, as another release, which the node keeps unless \
          `back` requests a rollback",
         [Provision, Mbeans]
             .demanding_of(UPGRADE_MUST, UPGRADE_TAKES)
@@ -185,7 +185,7 @@ kinds! {
         "removes the host's volume, with its unsynced data, and attaches it again later",
         [Hosts, VolumeOff].taking_away().losing(DataLoss::Unsynced).whole_within(START_LIMIT);
     DiskErrors = "disk-errors", Node,
-        "makes one part of the host's volume fail; the part contains half of a data file",
+        "makes a part of the host's volume fail, which contains half of a data file",
         [Hosts, VolumeErrors].taking_away().losing(DataLoss::Unsynced).whole_within(START_LIMIT);
     DataCorrupt = "data-corrupt", Node,
         "changes a block of a data file, without a disk error",
@@ -204,17 +204,20 @@ kinds! {
             .losing(DataLoss::HandedOver)
             .whole_within(RING_JOIN_LIMIT);
     NodeRemove = "node-remove", Node,
-        "kills the node, removes its data, and removes it from the ring; a new node joins later",
+        "kills the node, removes its data, and removes the node from the ring; a new node joins \
+         later",
         [Provision, Mbeans]
             .lasting(Length::Staged)
             .taking_away()
             .losing(DataLoss::Copy)
             .whole_within(RING_JOIN_LIMIT);
     NetPartition = "net-partition", Split,
-        "drops packets between some hosts and others, in both directions; clients reach all",
+        "drops packets between some hosts and other hosts, in both directions; clients still reach \
+         all hosts",
         [Hosts, PacketFilter];
     NetOneWay = "net-one-way", Split,
-        "drops packets from some hosts to others, in one direction only; clients reach all",
+        "drops packets from some hosts to other hosts, in one direction only; clients still reach \
+         all hosts",
         [Hosts, PacketFilter];
     NetClientCut = "net-client-cut", Host,
         "drops packets between clients and the nodes of a host; other hosts still reach these \

@@ -122,7 +122,7 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
     if is_empty {
         return Err(wrong(
             "script",
-            "no line executes numactl or taskset with CPUs or memory nodes",
+            "no line of the file executes numactl or taskset with CPUs or memory nodes",
         ));
     }
     Ok(placement)

@@ -27,7 +27,7 @@ pub(super) fn check(machine: &Machine, wish: &PlacementRequest) -> Result<(), In
     if wish.instances == 0 || wish.vcpus == 0 {
         return refuse(
             format!("{} instances of {} vCPUs", wish.instances, wish.vcpus),
-            "request at least one instance of at least one vCPU",
+            "request at least one instance with at least one vCPU",
         );
     }
     if wish.instances > INSTANCES_MAX {
@@ -58,7 +58,8 @@ pub(super) fn check(machine: &Machine, wish: &PlacementRequest) -> Result<(), In
     if machine.allowed_cpus().is_empty() {
         return refuse(
             "no CPU is available".to_owned(),
-            "plan outside of this control group, or from a file of the whole machine",
+            "run cassay outside of this control group, or plan from a file that describes the \
+             whole machine",
         );
     }
     Ok(())
@@ -72,16 +73,19 @@ pub(super) fn explain(machine: &Machine, wish: &PlacementRequest) -> Infeasible 
     let lacks_memory = memory
         .is_some_and(|(each, all)| u128::from(each) * u128::from(wish.instances) > u128::from(all));
     let mut what = format!(
-        "{} instances of {} vCPUs need {asked} of {room} CPUs",
+        "{} instances with {} vCPUs need {asked} CPUs (available: {room})",
         wish.instances, wish.vcpus
     );
     if let Some((each, all)) = memory.filter(|_| lacks_memory) {
         let gib = |bytes: u128| bytes >> 30;
         let wanted = gib(u128::from(each) * u128::from(wish.instances));
-        what += &format!(", and {wanted} of {} GiB of memory", gib(u128::from(all)));
+        what += &format!(
+            ", and {wanted} GiB of memory (available: {} GiB)",
+            gib(u128::from(all))
+        );
     } else if asked <= room {
-        what += " but do not fit: the CPUs outside housekeeping, the whole cores, or the memory of \
-                 the nodes are insufficient";
+        what += ", but do not fit: the CPUs outside housekeeping, the complete cores, or the \
+                 memory of the NUMA nodes are insufficient";
     }
     let vcpus_max = vcpus_max(
         machine,

@@ -53,7 +53,7 @@ fn eight_vms_of_14_on_2x28_never_cross() {
         "threads of a core follow one another"
     );
     assert!(
-        plan.warnings.iter().any(|text| text.contains("none remains")),
+        plan.warnings.iter().any(|text| text.contains("no CPU remains")),
         "{:?}",
         plan.warnings
     );

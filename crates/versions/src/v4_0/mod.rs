@@ -2,9 +2,9 @@
 
 use crate::line::{Formats, Line};
 
-/// Advice on the settings of Thrift, the protocol that CQL replaced.
-const THRIFT: &str = "remove this setting: Cassandra removed Thrift, and CQL has its own ports and \
-                      threads";
+/// Advice on a setting of the old protocol.
+const THRIFT: &str = "remove this setting: Cassandra no longer supports Thrift, and other settings \
+                      configure the ports and threads of CQL";
 
 pub(crate) static LINE: Line = Line {
     name: "4.0",
@@ -29,7 +29,10 @@ pub(crate) static LINE: Line = Line {
             "request_scheduler",
             "remove this setting: Cassandra no longer schedules requests by keyspace",
         ),
-        ("encryption_options", "write server_encryption_options"),
+        (
+            "encryption_options",
+            "write server_encryption_options instead",
+        ),
     ],
     java_supported: &[8, 11],
     java_seen: &[17],

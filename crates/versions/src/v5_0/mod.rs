@@ -28,11 +28,11 @@ pub(crate) static LINE: Line = Line {
         ),
         (
             "commitlog_periodic_queue_size",
-            "remove this setting: the queue has no limit",
+            "remove this setting: the queue of the commit log has no limit",
         ),
         (
             "concurrent_replicates",
-            "write concurrent_writes and concurrent_counter_writes",
+            "write concurrent_writes and concurrent_counter_writes instead",
         ),
         (
             "native_transport_max_negotiable_protocol_version",

@@ -3,7 +3,8 @@
 use crate::line::{Formats, Line, Presets};
 
 /// Advice on a setting for a check that is now always made.
-const METADATA: &str = "remove this setting: the cluster's metadata checks every request";
+const METADATA: &str = "remove this setting: Cassandra checks every request against the cluster \
+                        metadata";
 
 pub(crate) static LINE: Line = Line {
     name: "6.0",

@@ -162,7 +162,8 @@ impl<'a> File<'a, '_> {
             let wrong = if named[index].parts[0].verb == Verb::Select {
                 "the load stage writes, but this statement reads"
             } else if named[index].options.size.is_some() {
-                "the load stage writes row by row: a batch with a size would write rows twice"
+                "the load stage writes each row once, but a batch with a size would write rows \
+                 twice"
             } else if named[index].options.adds_rows {
                 "a statement with `rows: new` adds rows beyond the loaded rows"
             } else {

@@ -331,8 +331,10 @@ fn boolean(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
 /// Reads `column(user_id)`. Returns a generator of the cells in that column of the file's CSV.
 fn column(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
     let Some(csv) = numbers.csv else {
-        let message = "column reads its values from a CSV file, but the workload file names none";
-        let hint = "set the file at the top: `csv: keys.csv`; a collection has no columns";
+        let message = "`column` reads its values from a CSV file, but the workload file names no \
+                       CSV file";
+        let hint = "name the CSV file at the top level: `csv: keys.csv`. Elements of a collection \
+                    cannot use `column`";
         return Err(Wrong::new(expr.at, message).hint(hint));
     };
     let [Argument { name: None, value }] = expr.arguments() else {

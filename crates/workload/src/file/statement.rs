@@ -99,7 +99,7 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
     };
     let tokens = schema::tokens(text).map_err(|fault| mistake(fault.at, fault.message, None))?;
     let (names, plain) = markers_out(text, &tokens).map_err(|(at, message)| {
-        let hint = "write :name and a value of that name".to_owned();
+        let hint = "write :name, and define a value with that name".to_owned();
         mistake(at, message, Some(hint))
     })?;
     let (verb, table_name, table_at) = verb_and_table(&tokens, context.keyspace)
@@ -124,7 +124,7 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
             names.len(),
             markers.len()
         );
-        let hint = "bind a whole map or user-defined type: m = :m".to_owned();
+        let hint = "bind the complete map or user-defined type: m = :m".to_owned();
         return Err(mistake(0, message, Some(hint)));
     }
     let plain_tokens = schema::tokens(&plain).unwrap_or_default();

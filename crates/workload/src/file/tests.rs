@@ -371,7 +371,8 @@ const MISTAKES: [(&str, &str, &str); 38] = [
     (
         "load: write\n",
         "",
-        "10:9: cassay compares reads with the writes of `load`, but the file has no `load`",
+        "10:9: cassay compares the rows of reads with the rows that `load` writes, but the file \
+         has no `load`",
     ),
     (
         "verify: read",

@@ -38,9 +38,9 @@ impl<'a> File<'a, '_> {
         let index = self.name_of(node, named, "verify")?;
         let read = &named[index].parts[0];
         if self.root.find("load").is_none() && !self.is_misspelt("load") {
-            let message =
-                "cassay compares reads with the writes of `load`, but the file has no `load`";
-            let hint = "add `load: write`, or omit `verify`, which disables the check";
+            let message = "cassay compares the rows of reads with the rows that `load` writes, but \
+                           the file has no `load`";
+            let hint = "add `load: write`, or omit `verify`: cassay then checks no rows";
             self.out.add(&node.place, message, Some(hint.to_owned()));
             return None;
         }
@@ -58,7 +58,7 @@ impl<'a> File<'a, '_> {
             Ok(cells) => Some((index, cells)),
             Err(message) => {
                 let message = format!("cassay cannot check {}: {message}", named[index].name);
-                let hint = "change the statement, or omit `verify`, which disables the check";
+                let hint = "change the statement, or omit `verify`: cassay then checks no rows";
                 self.out.add(&node.place, message, Some(hint.to_owned()));
                 None
             }
@@ -78,7 +78,7 @@ fn expected(
     load: &[usize],
 ) -> Result<Cells, String> {
     if read.verb != Verb::Select {
-        return Err("the statement reads nothing".to_owned());
+        return Err("the statement is not a SELECT, so it returns no rows to compare".to_owned());
     }
     let loads: Vec<&Read> = load
         .iter()
@@ -119,9 +119,15 @@ fn expected(
         match column.map(|column| &column.typ) {
             None => return Err(format!("the table has no column {name}")),
             Some(CqlType::Set(_) | CqlType::Map(..)) => {
-                return Err(format!("the server changes the order of {name}"));
+                return Err(format!(
+                    "the server returns the elements of {name} in another order"
+                ));
             }
-            Some(CqlType::Counter) => return Err(format!("{name} is a counter of all operations")),
+            Some(CqlType::Counter) => {
+                return Err(format!(
+                    "{name} is a counter, whose value depends on all operations"
+                ));
+            }
             Some(_) => {}
         }
         match value {

@@ -226,7 +226,7 @@ pub fn small_drift(trend: &Trend, limit: f64) -> Statement {
     let chance = if trend.is_significant() {
         ""
     } else {
-        ", which chance alone explains"
+        ", which chance alone can explain"
     };
     let words = format!(
         "throughput drifted by {}{chance} (limit {})",

@@ -104,13 +104,14 @@ fn parse_revisions(name: &str, root: &Node) -> Result<Vec<Build>> {
     };
     let build = root.find("build").with_context(|| {
         format!(
-            "{name}: `revisions` need `build: {{command: […], home: …}}`, with {REVISION} in it"
+            "{name}: `revisions` requires `build: {{command: […], home: …}}`, with {REVISION} in \
+             the command or the path"
         )
     })?;
     let over = study::flow(build);
     ensure!(
         over.contains(REVISION),
-        "{name}: `build` has no {REVISION}, so all builds would be the same"
+        "{name}: `build` does not contain {REVISION}, so all builds would be the same"
     );
     let of_revision = |item: &Node| {
         let revision = item.text().with_context(|| format!("{name}: a revision must be text"))?;

@@ -23,9 +23,9 @@ fn terms_of_the_output_are_found_by_their_names() {
     for (wanted, part) in [
         ("V12", "shorter than 5 s"),
         ("v12", "Theil"),
-        ("The clock did not jump", "V20"),
+        ("The wall clock did not jump", "V20"),
         ("window.warmup", "Time before the measured window"),
-        ("warmup_max", "Limit of an `auto` warm-up"),
+        ("warmup_max", "Maximum length of an `auto` warm-up"),
         ("procedure", "keys: sweep, band, peak"),
         ("p99_ms", "require.p99_ms"),
         ("ops_total", "operations that ended in the measured window"),

@@ -134,13 +134,13 @@ pub fn check(place: &TargetChoice, answers: &BTreeMap<&'static str, String>) -> 
     let [one, other] = SIDES.map(|side| answers.get(side).map(String::as_str).unwrap_or_default());
     if one.is_empty() || other.is_empty() {
         bail!(
-            "name two values of `{word}`\nhint: add --set {}=VALUE --set {}=VALUE",
+            "the comparison needs two values of `{word}`\nhint: add --set {}=VALUE --set {}=VALUE",
             SIDES[0],
             SIDES[1]
         );
     }
     if one == other {
-        bail!("both sides have the value {one} of `{word}`\nhint: use two different values");
+        bail!("both variants have the value {one} of `{word}`\nhint: use two different values");
     }
     Ok(())
 }

@@ -110,8 +110,8 @@ pub const TEMPLATES: &[Template] = &[
             // The texts are empty, because the question and the defaults depend on the target and
             // on the first answer.
             ask(compare::SUBJECT_KEY, "", ""),
-            ask("baseline", "Value of the first side?", ""),
-            ask("contender", "Value of the second side?", ""),
+            ask("baseline", "Value of the first variant (the baseline)?", ""),
+            ask("contender", "Value of the second variant?", ""),
             ask(
                 "procedure.fixed.threads",
                 "How many operations in flight?",
@@ -192,7 +192,7 @@ pub const TEMPLATES: &[Template] = &[
     },
     Template {
         name: "endurance",
-        what: "one load for hours: drift, changes and growth",
+        what: "drift, changes and growth of resources under one load for hours",
         text: include_str!("templates/endurance.yaml"),
         questions: &[
             ask("procedure.endurance.for", "For how long?", "1h"),
@@ -207,7 +207,7 @@ pub const TEMPLATES: &[Template] = &[
     },
     Template {
         name: "capacity",
-        what: "the number of nodes for a demand",
+        what: "the number of nodes that a demand requires",
         text: include_str!("templates/capacity.yaml"),
         questions: &[
             ask(
@@ -222,7 +222,7 @@ pub const TEMPLATES: &[Template] = &[
             ),
             ask(
                 "procedure.sweep.rate",
-                "Which rates, lowest first?",
+                "Which rates, in operations per second, lowest first?",
                 "[1k, 2k, 4k, 8k]",
             ),
             ROWS,

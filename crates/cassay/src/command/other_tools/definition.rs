@@ -66,7 +66,7 @@ pub(super) fn define_from_cluster(
             Definition::Found(TableDescription { table, types, from }) => {
                 all.notes.push(format!(
                     "{name} has no table_definition, so cassay read the definition of {}.{} from \
-                     {from}, and stores it with the run",
+                     {from}. The run stores this definition",
                     undefined.keyspace, undefined.table,
                 ));
                 let whole = undefined.define(text, &table, &types, &from);

@@ -63,15 +63,15 @@ pub fn show_import(imported: &ImportResult, common: &Common) {
     }
     for (part, same) in &imported.left_out {
         data += &format!(
-            "  the export omits the data of {part}, because {same} had the same ranges: rows that \
-             only {part} had are missing\n"
+            "cassay did not import the data of {part}, because {same} replicated the same ranges: \
+             rows that only {part} had are missing\n"
         );
     }
     data += &text(&imported.comparison, "the export");
     terminal::data(&data);
     let name = &imported.name;
     terminal::say(&format!(
-        "`cassay snapshot restore {name}` loads the snapshot into its tables"
+        "to load the snapshot into its tables, run `cassay snapshot restore {name}`"
     ));
 }
 

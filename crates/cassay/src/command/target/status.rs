@@ -165,11 +165,13 @@ fn more_words(keyspaces: usize, owners: Vec<Owners<'_>>) -> String {
     match (keyspaces - shown, alike) {
         (0, false) => String::new(),
         (0, true) => {
-            "+: number of other keyspaces with the same ownership; --json lists all\n".to_owned()
+            "`+ N` in a title: N other keyspaces with the same ownership; --json lists all \
+             keyspaces\n"
+                .to_owned()
         }
         (left, _) => format!(
-            "+: number of other keyspaces with the same ownership; {left} more have another \
-             ownership: --keyspace NAME shows one, --json all\n"
+            "`+ N` in a title: N other keyspaces with the same ownership. This table omits {left} \
+             more: --keyspace NAME shows one of them, --json lists all\n"
         ),
     }
 }
@@ -285,6 +287,6 @@ mod tests {
             ["Owns k00 + 59", "Owns k60", "Owns k61", "Owns k62"]
         );
         let more = more_words(overview.owned.len(), all);
-        assert!(more.contains("3 more have another ownership"), "{more}");
+        assert!(more.contains("omits 3 more"), "{more}");
     }
 }

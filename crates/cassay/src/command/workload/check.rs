@@ -33,7 +33,7 @@ pub fn run(args: &CheckArgs, common: &Common) -> Result<Exit> {
         return Ok(study_errors::refuse(&prepared.mistakes, common.json));
     }
     if prepared.is_interrupted {
-        terminal::say("interrupted: cassay did not change the target");
+        terminal::say("interrupted: cassay did not finish the check");
         return Ok(Exit::Interrupted);
     }
     Ok(tell(&program, Some(&prepared), common))

@@ -26,13 +26,14 @@ pub fn run(args: &RecordedArgs, common: &Common) -> Result<Exit> {
 fn hint(error: &query_log::ReadError) -> &'static str {
     match error {
         query_log::ReadError::Nothing(nothing) if nothing.left_out.contains_key(&Why::NoValues) => {
-            "a full query log contains values (nodetool enablefullquerylog), an audit log does not"
+            "record a full query log (`nodetool enablefullquerylog`), which contains values; an \
+             audit log contains none"
         }
         query_log::ReadError::Nothing(_) => {
             "copy the log after `nodetool disablefullquerylog` or `disableauditlog`, so that its \
              files are complete"
         }
-        _ => "use the folder of `nodetool enablefullquerylog --path` or of `audit_logs_dir`",
+        _ => "name the folder that `nodetool enablefullquerylog --path` or `audit_logs_dir` sets",
     }
 }
 

@@ -72,14 +72,14 @@ fn write(args: &TwinArgs, twin: &Twin, common: &Common) -> Result<()> {
     for line in [
         format!("rows of a partition  {rows:.1} in the table, {twin_rows:.1} in its twin"),
         format!("bytes of a row       {bytes:.0} in the table, {twin_bytes:.0} in its twin"),
-        format!("left by LZ4          {left:.0} % in the table, {twin_left:.0} % in its twin"),
+        format!("size after LZ4       {left:.0} % in the table, {twin_left:.0} % in its twin"),
     ] {
         terminal::say(&line);
     }
     if !twin.without.is_empty() {
         terminal::say(&format!(
-            "note: the twin has no values in {}: the sample has no values there, or the type is \
-             unknown",
+            "note: the twin writes no values to {}: the sample has no values in these columns, or \
+             cassay does not know their types",
             twin.without.join(", ")
         ));
     }

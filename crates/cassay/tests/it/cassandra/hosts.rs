@@ -226,7 +226,7 @@ fn hosts_of_a_start_that_fails_leave_nothing() {
     };
     let error = kept_cluster::up(&spec, &dirs, say).unwrap_err();
     let error = format!("{error:#}");
-    assert!(error.contains("unknown to this Java"), "{error}");
+    assert!(error.contains("this Java does not support"), "{error}");
     assert_all_is_gone(
         &lab,
         &seen.expect("the state of a cluster that was being made"),

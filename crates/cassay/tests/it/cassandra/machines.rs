@@ -67,7 +67,7 @@ fn a_cluster_on_a_machine_is_kept_found_broken_and_removed() {
     let run = ["run", "study.yaml", "--machines", "lab.yaml"];
     let loads = ["--set", "target.local.class_sharing=false"];
     let mut run = Started::new(machines.command(&[&run[..], &loads].concat()));
-    run.wait_for("starting Cassandra");
+    run.wait_for("starts Cassandra");
     run.kill();
     wait_until("nothing is left there", || {
         left(&machines, "db1") == (vec![], vec!["supply".to_owned()])

@@ -58,7 +58,7 @@ fn a_taken_port_is_refused_with_its_holder() {
     let error = format!("{error:#}");
     let holder = format!("process {}", std::process::id());
     for part in [
-        "no loopback address is free",
+        "found no free loopback address",
         &holder,
         ") uses 127.",
         "hint: stop the programs that listen",

@@ -167,7 +167,7 @@ fn a_table_of_another_definition_is_left_alone(lab: &Lab, from: &str) {
     drop(cluster);
     let refused = lab.cassay(&["snapshot", "import", from]).ended_with(1);
     refused.says(&[
-        "differs from that in the export",
+        "differs from the definition in the export",
         "create table k . t",
         "other text",
     ]);

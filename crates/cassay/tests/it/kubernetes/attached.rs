@@ -113,10 +113,13 @@ fn pods_that_are_taken_away_come_back_and_are_followed() {
     refused.says(&["--allow pods"]);
     let agents = "--set=target.attach.kubernetes.agents={container: cassandra}";
     let refused = lab.cassay(&["plan", "study.yaml", "--trust", faults, agents]).ended_with(2);
-    refused.says(&["with the agent in it"]);
+    refused.says(&["and thus also cassay's agent in this pod"]);
     let pause = "--set=faults=[{at: 1s, kind: node-pause, where: {node: 1}, for: 1s}]";
     let refused = lab.cassay(&["plan", "study.yaml", "--trust", pause, agents]);
-    refused.says(&["node-pause is not available", "first of its container"]);
+    refused.says(&[
+        "node-pause is not available",
+        "first process of its container",
+    ]);
 
     let said = lab.cassay(&[
         "run",
@@ -163,7 +166,7 @@ fn pods_that_are_taken_away_come_back_and_are_followed() {
         "--set=window={warmup: 1s, measure: 46s}",
     ]);
     let seen = confirmed(&said.json());
-    let by = "2 nodes were restarted by a rollout of the StatefulSet db";
+    let by = "a rollout of the StatefulSet db restarted 2 nodes";
     assert!(seen[0].contains(by), "{seen:?}");
 }
 

@@ -37,7 +37,7 @@ fn a_study_ends_when_answered_and_gives_its_number_of_blocks() {
     let lab = Lab::with(&pair(FAR, repeat));
     let plan = lab.cassay(&["plan", "study.yaml"]).ended_with(0).stdout;
     for part in [
-        "Blocks 4 to 12 run only until the primary comparison has an answer",
+        "cassay runs blocks 4 to 12 only until the primary comparison has an answer",
         "No run of this study has been finished yet",
         "6 to 24 trials",
         "block 4 of 3 to 12, if needed",

@@ -177,7 +177,7 @@ fn a_failed_print_is_an_error_and_a_closed_pipe_is_not() {
         &["run", "study.yaml", "--json"],
     ] {
         let said = into_full_disk(&lab, arguments).ended_with(1);
-        said.says(&["error: write to stdout"]);
+        said.says(&["error: cassay could not write to stdout"]);
     }
     let mut gone = lab.command(&["show"]);
     let (reader, writer) = std::io::pipe().unwrap();

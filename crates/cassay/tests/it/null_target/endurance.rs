@@ -71,7 +71,7 @@ fn a_capacity_that_falls_is_found_to_fall() {
         assert!(answer.starts_with("Throughput fell by"), "{answer}");
     }
     assert!(
-        answer.ends_with("No probe shows whether a resource grows."),
+        answer.ends_with("No probe recorded a resource that may grow."),
         "{answer}"
     );
 }

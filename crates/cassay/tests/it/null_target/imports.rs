@@ -354,7 +354,7 @@ fn easy_stress_populates_and_then_runs_at_its_rate() {
     for words in [vec!["run", "study.yaml"], [vec!["easy"], words].concat()] {
         let said = on_null(&lab, &[&words[..], &["--json"]].concat()).measured(&lab);
         assert_eq!(
-            times(&said, "options without effect in cassay: -c"),
+            times(&said, "these options have no effect in cassay: -c"),
             1,
             "{said}"
         );

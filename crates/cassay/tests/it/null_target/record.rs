@@ -418,7 +418,7 @@ fn a_file_of_another_tool_is_laid_beside_a_run_that_has_ended() {
     // The run is still complete, because the run's checksums cover the added file.
     lab.cassay(&["show", "latest"]).ended_with(0);
     let again = lab.cassay(&["import", "latest", file]).ended_with(1);
-    again.says(&["cassay already imported"]);
+    again.says(&["cassay has already imported"]);
     let other = lab.write("other.prom", "power_watts 417 1000\n");
     let other = lab.cassay(&["import", "latest", other.to_str().unwrap()]);
     other.ended_with(1).says(&["these times do not overlap"]);

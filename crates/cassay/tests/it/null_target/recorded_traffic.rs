@@ -72,7 +72,7 @@ fn nothing_of_a_recording_is_left_out_at_any_speed() {
         // On a busy machine, the trial may have no usable result.
         let answer = findings["answer"].to_string();
         if trial["verdict"] != "invalid" {
-            let at = format!("recorded traffic at {speed} times its recorded speed");
+            let at = format!("replay at {speed} times the recorded speed");
             assert!(answer.contains(&at), "{answer}");
         }
     }

@@ -418,10 +418,10 @@ fn the_next_command_restarts_a_node_after_agent_and_guard_died() {
     stopped_and_killed(&theirs, Killed::AgentAndGuard);
     assert!(!theirs.serves(), "nobody is left who would start it");
     let allow = "--allow=create=keyspace1,restart";
-    theirs
-        .cassay(&["plan", "study.yaml", "--trust", allow])
-        .ended_with(0)
-        .says(&["db1: an earlier command was killed: cassay started the server of 127.0.0.1:"]);
+    theirs.cassay(&["plan", "study.yaml", "--trust", allow]).ended_with(0).says(&[
+        "db1: cassay was killed during an earlier command, and now undid its changes: cassay \
+         started the server of 127.0.0.1:",
+    ]);
     assert!(theirs.serves() && theirs.starts() == 2);
     theirs.wait_until_left();
 }

@@ -67,7 +67,7 @@ impl Layout {
                 "on a NUMA node that no Cassandra node uses; this machine does not report which \
                  cores share an L3 cache"
             }
-            (Some(1), true) => "on cores that no node uses; nodes use every available L3",
+            (Some(1), true) => "on cores that no node uses; nodes use every L3 cache",
             (Some(1), false) => {
                 "on cores that no node uses; this machine does not report which cores share an L3 \
                  cache"

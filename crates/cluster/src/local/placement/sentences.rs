@@ -8,7 +8,7 @@ use topology::{CpuSet, Instance, Plan, Warning, WarningKind};
 /// Warning that nodes use every CPU of the whole machine. The planner cannot give this warning,
 /// because it receives only the nodes' part of the machine.
 pub(super) const NONE_LEFT: &str =
-    "nodes use every CPU: none remains for interrupts, the system and the client";
+    "nodes use every CPU, so no CPU remains for interrupts, the system and the client";
 
 /// Describes planned nodes. `collector` is the name of the nodes' collector if the planner does not
 /// know this collector.
@@ -61,7 +61,7 @@ fn node_sentence(instance: &Instance, node: &Placement) -> String {
     let numa: CpuSet = instance.nodes.iter().copied().collect();
     let cpus = node.confinement.cpus.as_ref().map(CpuSet::describe);
     format!(
-        "{} has {} of NUMA node {numa}; the plan gives it {} under {}",
+        "{} may use {} of NUMA node {numa}; the plan assigns to this node {} under {}",
         node.confinement.name,
         cpus.unwrap_or_default(),
         counted(instance.cores.len(), "core"),

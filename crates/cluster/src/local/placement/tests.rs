@@ -72,7 +72,7 @@ fn a_one_core_node_leaves_a_core_and_reports_the_shared_l3() {
         "{node:?}"
     );
     let said = layout.of_client.unwrap();
-    assert!(said.contains("nodes use every available L3"), "{said}");
+    assert!(said.contains("nodes use every L3 cache"), "{said}");
 }
 
 #[test]

@@ -173,7 +173,7 @@ pub(super) fn placed_proofs(
     // verified.
     if !options.iter().any(is_set) {
         let holds = counted.as_ref() == Some(&wanted);
-        let why = facts.map_or(NO_AGENT, |_| "the JVM does not report this value");
+        let why = facts.map_or(NO_AGENT, |_| "the JVM does not report this number");
         proofs.push(Proof {
             node: node.to_owned(),
             key: "topology processors".to_owned(),

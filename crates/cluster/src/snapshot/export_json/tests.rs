@@ -119,7 +119,7 @@ fn names_that_lead_elsewhere_are_refused() {
         (
             "/keyspace",
             json!("system_auth"),
-            "belongs to the server itself",
+            "is a keyspace of the server itself",
         ),
         (
             "/nodes/0/node",
@@ -159,11 +159,15 @@ fn an_export_whose_parts_disagree_is_refused() {
         (
             "/format",
             json!(2),
-            "has format 2, but this cassay supports 1",
+            "has the format 2, but this version of cassay supports only the format 1",
         ),
         ("/nodes", json!([]), "the export contains no node"),
         ("/nodes/0/tokens", json!([]), "the part has no tokens"),
-        ("/nodes/0/tokens", json!([3]), "two nodes have the token"),
+        (
+            "/nodes/0/tokens",
+            json!([3]),
+            "two nodes of the export have the token",
+        ),
         ("/nodes/0/fingerprint", json!("00"), "records \"00\""),
         ("/nodes/0/manifest/format", json!(9), "format 9"),
         (
@@ -179,7 +183,7 @@ fn an_export_whose_parts_disagree_is_refused() {
         (
             "/nodes/0/manifest/schema",
             json!([]),
-            "differ from those of the first",
+            "differ from the tables of the first",
         ),
         (&format!("{TABLE}/name"), json!("u"), ""),
         (&sstable("prefix"), json!(""), "not a file of the SSTable"),

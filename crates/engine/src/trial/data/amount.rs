@@ -11,7 +11,7 @@ pub(super) fn not_loaded(count: u64, errors: &str, causes: &[String]) -> String 
         return format!("{}; so {what}", causes.join("; "));
     }
     if errors.contains("shutting down") {
-        return format!("{what}. A node is shutting down: its log contains the reason");
+        return format!("{what}. A node is shutting down: see its log for the reason");
     }
     let is_slow = [
         "timeout",
@@ -27,7 +27,7 @@ pub(super) fn not_loaded(count: u64, errors: &str, causes: &[String]) -> String 
             "{what}. The server refuses the requests: its message describes the necessary change"
         );
     }
-    format!("{what}. A lower load or a longer `client.timeout` may help")
+    format!("{what}. Lower the load, or raise `client.timeout`")
 }
 
 /// Returns the progress of the nodes towards `bytes` of data per node. At 1, the nodes have reached
@@ -50,7 +50,8 @@ pub(super) fn fullness(data: &[DataUse], share: f64) -> Result<f64> {
     };
     let all: Option<Vec<f64>> = data.iter().map(full).collect();
     let all = all.filter(|all| !all.is_empty()).context(
-        "cassay cannot determine the size of the nodes' data volumes: use bytes_per_node",
+        "cassay cannot determine the size of the nodes' data volumes: use \
+         `data.load.bytes_per_node`",
     )?;
     Ok(all.iter().sum::<f64>() / all.len() as f64 / share)
 }
@@ -78,7 +79,7 @@ mod tests {
         let advised = |errors: &str, causes: &[&str]| {
             let causes: Vec<String> = causes.iter().map(|text| text.to_string()).collect();
             let text = not_loaded(9, errors, &causes);
-            (text.contains("A lower load"), text)
+            (text.contains("Lower the load"), text)
         };
         assert!(advised("3 write_timeout", &[]).0);
         let refused = "9 invalid (first, from node1: Guardrail page_size violated)";

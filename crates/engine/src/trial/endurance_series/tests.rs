@@ -93,7 +93,7 @@ fn a_planted_course_is_found_with_what_it_coincides_with() {
     assert_eq!(record.growths[0].growing, analysis::endurance::Growing::No);
     let unseen = record.unseen.join("; ");
     assert!(
-        unseen.contains("threads: no probe has read the series jvm.threads"),
+        unseen.contains("threads: no probe recorded the series jvm.threads"),
         "{unseen}"
     );
     let names: Vec<&str> = record.courses.iter().map(|course| course.of.as_str()).collect();

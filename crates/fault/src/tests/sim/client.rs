@@ -25,7 +25,7 @@ impl Client for Sim {
         if self.is_mute() || self.is_cut(None, Some(HIT_HOST)) || self.is_lost(None, HIT_HOST, CQL)
         {
             self.now_ns += limit.as_nanos() as u64;
-            bail!("no answer in time");
+            bail!("the node did not answer before the timeout");
         }
         if self.is_gone() {
             bail!("refused")

@@ -178,8 +178,8 @@ fn file_text(file: &str, call: &Call, env: &mut Env) -> Result<Option<String>, R
         Ok(text) => Ok(Some(text)),
         Err(_) if STAND_INS.iter().any(|name| file.ends_with(name)) => {
             env.note(format!(
-                "{file} is not available: cassay replaces it by its own text of the same form, \
-                 with the same lines, positions and lengths"
+                "{file} is not available: cassay uses another text of the same form, with the same \
+                 lines, positions and lengths"
             ));
             Ok(None)
         }

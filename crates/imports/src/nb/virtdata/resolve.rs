@@ -84,7 +84,7 @@ fn candidates(call: &Call, env: &mut Env) -> Result<Vec<Variant>, RecipeMistake>
     if variants.is_empty() {
         let stated = |ty: Option<Ty>| ty.map_or("anything", Ty::name);
         let message = format!(
-            "{} has no form with these arguments that converts {} to {}",
+            "{} with these arguments cannot convert {} to {}",
             call.name,
             stated(input),
             stated(output)

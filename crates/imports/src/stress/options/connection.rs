@@ -200,7 +200,9 @@ fn style(mode: &Params, notes: &mut Vec<String>, d: &mut Diagnostics) -> Style {
             let name = crate::stress::params::name(form);
             let instead = match form {
                 "maxPending=" => "`-rate` sets the number of requests in flight",
-                "protocolVersion=" => "cassay uses the newest version that both sides support",
+                "protocolVersion=" => {
+                    "cassay uses the newest version that both cassay and the server support"
+                }
                 "port=" => "the tool does not use this option either; write `-port native=`",
                 "requestTimeout=" => "set a timeout with `--set`",
                 _ => "cassay uses its own client",

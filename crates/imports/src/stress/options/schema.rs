@@ -32,7 +32,7 @@ pub(crate) const SCHEMA: [KnownParam; 4] = [
         "replication(",
         1,
         "strategy=SimpleStrategy,factor=1",
-        "Replication: strategy, factor or data centers",
+        "Replication: strategy, and its factor or the factors of data centers",
     ),
     new("keyspace=", 1, "keyspace1", "Name of the keyspace"),
     new("compaction(", 1, "", "Compaction: strategy and its options"),

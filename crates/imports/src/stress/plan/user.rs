@@ -35,7 +35,7 @@ impl Planner<'_> {
                     let hint = if path.contains("://") {
                         "download the profile and name the file: cassay downloads no files"
                     } else {
-                        "a relative path counts from the folder of the command"
+                        "a relative path is relative to the folder in which the command runs"
                     };
                     let hint = hint.to_owned();
                     self.out.add(&self.profile_place, message, Some(hint));
@@ -112,8 +112,8 @@ impl Planner<'_> {
         writing.dedup();
         if !names.is_empty() {
             self.notes.push(format!(
-                "cassay does not compare rows that {} read: the profile's {} may have written to \
-                 the same table, in this run or before it",
+                "cassay does not compare the rows that {} read, because the profile's {} may write \
+                 to the same table, in this run or before it",
                 names.join(", "),
                 writing.join(", ")
             ));

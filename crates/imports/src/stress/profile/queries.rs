@@ -137,7 +137,9 @@ impl Reader<'_, '_> {
                 (false, _) => {
                     "the rows belong to another table or view, not to the profile's table"
                 }
-                (true, false) => "the query does not restrict the whole partition key by `= ?`",
+                (true, false) => {
+                    "the query does not restrict all columns of the partition key by `= ?`"
+                }
                 (true, true) => "the query does not select plain columns",
             }),
             returned: cells,

@@ -158,7 +158,7 @@ fn a_mistake_has_its_place_in_the_file_and_a_correction() {
             "",
             1,
             "`table_definition` is missing",
-            "reads it from the cluster",
+            "reads the definition from an existing table",
         ),
         (
             "queries:",

@@ -125,13 +125,13 @@ pub fn unseen() -> Option<String> {
     let error = counter(Hardware::CPU_CYCLES, 0).err()?;
     let reason = match error.kind() {
         io::ErrorKind::PermissionDenied => {
-            "this user may not read them: run cassay as root, or set \
+            "this user may not read these counters: run cassay as root, or set \
              `kernel.perf_event_paranoid` to 0"
                 .to_owned()
         }
         // ENOENT and EOPNOTSUPP: the kernel has no counter for this event.
         io::ErrorKind::NotFound | io::ErrorKind::Unsupported => {
-            "the CPUs of this machine do not offer them, as in most virtual machines".to_owned()
+            "this machine does not provide these counters, like most virtual machines".to_owned()
         }
         _ => error.to_string(),
     };

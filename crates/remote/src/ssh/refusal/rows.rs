@@ -14,19 +14,20 @@ pub(super) struct Row {
 pub(super) const BY_SSH_ITSELF: [Row; 12] = [
     Row {
         words: &["REMOTE HOST IDENTIFICATION HAS CHANGED"],
-        cause: "the host key of the machine differs from the key that is known here",
+        cause: "the host key of the machine differs from the key in this machine's known_hosts",
         hint: "if someone reinstalled the machine, run FORGET and then `ssh DEST` once; otherwise, \
              another machine may be answering",
     },
     Row {
         words: &["Host key verification failed"],
-        cause: "the host key of the machine is not known here",
-        hint: "run `ssh DEST` once, and compare the key that it shows with the machine's own",
+        cause: "this machine's known_hosts does not contain the host key of the machine",
+        hint: "run `ssh DEST` once, and compare the key that ssh shows with the host key of the \
+               machine",
     },
     Row {
         words: &["Too many authentication failures"],
         cause: "ssh offered more keys than the machine accepts (LINE)",
-        hint: "name the right key in ~/.ssh/config: IdentityFile, with `IdentitiesOnly yes`",
+        hint: "name the right key in ~/.ssh/config, by IdentityFile and `IdentitiesOnly yes`",
     },
     Row {
         words: &[": Permission denied ("],
@@ -37,7 +38,7 @@ pub(super) const BY_SSH_ITSELF: [Row; 12] = [
     Row {
         words: &["Could not resolve hostname"],
         cause: "name resolution does not find the name of the machine (LINE)",
-        hint: "check the name, or set its address in ~/.ssh/config: HostName",
+        hint: "check the name, or set the machine's address in ~/.ssh/config (HostName)",
     },
     Row {
         words: &["open failed:"],
@@ -53,7 +54,7 @@ pub(super) const BY_SSH_ITSELF: [Row; 12] = [
     Row {
         words: &["No route to host"],
         cause: "this machine has no route to that machine (LINE)",
-        hint: "check that the machine runs, and the address",
+        hint: "check the address, and that the machine runs",
     },
     Row {
         words: &["Network is unreachable"],
@@ -201,8 +202,7 @@ pub(super) const BY_OTHERS: [Row; 8] = [
     },
     Row {
         words: &["GLIBC"],
-        cause: "the C library of the machine is older than the one that this program was built \
-                with (LINE)",
+        cause: "the C library of the machine is older than this program requires (LINE)",
         hint: "use the static program of a release, which needs no C library; from source, `cargo \
              xtask dist` builds it",
     },

@@ -22,7 +22,8 @@ fn sentences(stage: Stage, code: i32, lines: &[&str]) -> String {
 const BY_SSH_ROWS: [(&[&str], &str); 15] = [
     (
         &["Host key verification failed."],
-        "the host key of the machine is not known here\nhint: run `ssh db3` once",
+        "this machine's known_hosts does not contain the host key of the machine\nhint: run `ssh \
+         db3` once",
     ),
     (
         &[
@@ -184,7 +185,7 @@ const FAR_SIDE_ROWS: [FarSideRow; 13] = [
         Stage::Program,
         1,
         &["/x/agent-0: libc.so.6: version `GLIBC_2.38' not found (required by /x/agent-0)"],
-        "older than the one that this program was built with",
+        "older than this program requires",
     ),
     (
         Stage::Program,

@@ -53,9 +53,9 @@ pub fn table(view: &RunView) -> Option<Table> {
             "Each pair is from one block: the same load on the same data, and the same seconds of \
              the window in both trials. Broken: from the injection until the target was intact \
              again. After: from then until the next fault or the end of the window. Ratios are of \
-             geometric means over the pairs, with a 95 % interval. A side without operations has \
-             no ratio. Percentiles of a period come from the histograms of its seconds. \
-             Differences are coloured, as in comparisons of variants.",
+             geometric means over the pairs, with a 95 % interval. A pair in which one trial has \
+             no operations has no ratio. Percentiles of a period come from the histograms of its \
+             seconds. Differences are coloured, as in comparisons of variants.",
         )
         .unless_empty()
 }

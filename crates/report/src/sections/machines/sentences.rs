@@ -113,12 +113,13 @@ pub fn about_size(seen: &MachineView<'_>) -> Vec<String> {
     let mut said = Vec::new();
     if seen.numa_nodes.len() <= 1 {
         said.push(
-            "The machine has one NUMA node, so the cost of access to another NUMA node is unknown."
+            "The machine has only one NUMA node, so the cost of access to another NUMA node is \
+             unknown."
                 .to_owned(),
         );
     } else if seen.packages.len() == 1 {
         said.push(
-            "The machine has one package, so the cost of access to another socket is unknown."
+            "The machine has only one socket, so the cost of access to another socket is unknown."
                 .to_owned(),
         );
     }
@@ -129,8 +130,8 @@ pub fn about_size(seen: &MachineView<'_>) -> Vec<String> {
                 .to_owned(),
         ),
         1 => said.push(
-            "The machine has one L3 cache, so the benefit of keeping a node within one cache is \
-             unknown."
+            "The machine has only one L3 cache, so the benefit of keeping a node within one cache \
+             is unknown."
                 .to_owned(),
         ),
         _ => {}

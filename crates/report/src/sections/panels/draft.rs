@@ -338,7 +338,7 @@ fn row(
     }
     let zero = |line: &Line| line.values.iter().all(|v| v.1 == 0.0);
     if spec.quiet && lines.iter().all(zero) {
-        return DraftRow::missing(spec.title, "none, in the whole trial.".into());
+        return DraftRow::missing(spec.title, "none during the trial.".into());
     }
     let left = lines.iter().find(|line| !line.series.on_right);
     let unit = left.map_or("", |line| line.series.unit.as_str()).to_owned();
@@ -472,7 +472,7 @@ fn why_missing(
             Some(problem) => format!("not recorded; probe {probe}: {problem}"),
             None => format!(
                 "no value: the probe {probe} ran, but read no value. Either no event of this kind \
-                 occurred, or this version lacks the figure."
+                 occurred, or this version of Cassandra does not provide the value."
             ),
         };
     }

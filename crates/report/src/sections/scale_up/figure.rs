@@ -16,8 +16,8 @@ pub fn chart(arms: &[&ScaleUpRecord]) -> Option<Chart> {
     (!series.is_empty()).then(|| Chart {
         title: format!("Throughput by {unit} in use{}", under(arms)),
         what: "Marks: measured points, with 95 % intervals. Dotted: N times one unit. Lines: the \
-             curve with the best fit for its number of coefficients. If none is clearly best: the \
-             curve that predicts omitted points best."
+               curve with the best fit for its number of coefficients, or, if no curve is clearly \
+               best, the curve that predicts omitted points best."
             .into(),
         height_px: 380,
         x: Axis::new(format!("{unit} in use"), Scale::Linear),

@@ -35,7 +35,7 @@ pub fn table(arms: &[&ScaleUpRecord]) -> Table {
              Universal Scalability Law: with κ N (N − 1) below the line as well. Two levels: x1 s \
              n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n − 1)) (1 + κ₂ (s − 1))). Omitted: the distance of a \
              point from the curve through the others. AICc weighs the fit of a curve against its \
-             number of coefficients. A difference within 2 is not decisive.",
+             number of coefficients. A difference of up to 2 is not decisive.",
         )
         .build()
 }
@@ -78,7 +78,7 @@ fn says(fit: &ScaleFitRecord) -> Cell {
             ));
         }
         (None, Some(WithoutPeak::Inconclusive)) => said.push("no peak: κ may be 0".to_owned()),
-        (None, Some(WithoutPeak::First)) => said.push("falls from the first point".to_owned()),
+        (None, Some(WithoutPeak::First)) => said.push("falls from the first point on".to_owned()),
         (None, Some(WithoutPeak::Beyond)) => said.push("peak beyond twice the last".to_owned()),
         _ => {}
     }

@@ -124,8 +124,8 @@ pub(super) const HEAD: &[Field] = &[
         Type::List(&Type::Text(|d, text| {
             d.attached.one().addresses.push(text.into())
         })),
-        "Addresses of the nodes on the machine, as the cluster knows them. Default: the machine's \
-         own addresses.",
+        "Addresses of the nodes on the machine, as the cluster reports them. Default: the \
+         addresses of the machine.",
     ),
 ];
 

@@ -14,8 +14,8 @@ pub(super) const FIELDS: &[Field] = &[
         ),
         versions::DEFAULT.pinned,
         "Version of Apache Cassandra: a release such as `4.1.10`, or a line such as `4.1`. A line \
-         means its newest release whose digests this program has. Or, with `--trust`, your own \
-         build: exactly one of `home`, `tarball` and `build`.",
+         means the newest release of the line for which this program has checksums. Or, with \
+         `--trust`, your own build: exactly one of `home`, `tarball` and `build`.",
     ),
     optional(
         "target.local.cassandra.home",

@@ -94,9 +94,9 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Duration(S, 30 * DAY, |d, ns| d.fault().for_ns = Some(ns)),
         "Duration, after which cassay heals the fault. Instantaneous kinds have no duration. For \
          kinds that perform a task, this value is a time limit, and cassay stops a task that takes \
-         longer. Some kinds take time to inject: a rolling change, a snapshot, a clock, a new \
-         node, and an upgrade with a rollback. The duration of these kinds begins when the fault \
-         is in effect.",
+         longer. Some kinds take time to inject: a rolling change, a snapshot, a change of the \
+         clock, a new node, and an upgrade with a rollback. The duration of these kinds begins \
+         when the fault is in effect.",
     ),
     optional(
         "faults.until",
@@ -118,7 +118,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults.cpus",
         Type::Number(0.01, 1024.0, |d, n| d.fault().options.cpus = Some(n)),
-        "CPU time left to the host of a slow node, in cores. Default: 0.1.",
+        "CPU time that remains for the host of a slow node, in cores. Default: 0.1.",
     ),
     optional("faults.disk", SECTION, "Limits per second of a slow disk."),
     optional(
@@ -229,7 +229,7 @@ pub(super) const FIELDS: &[Field] = &[
          cassay restores its files, and the node starts as its old release. The last upgraded node \
          goes first. Afterwards, cassay repairs all client keyspaces on each node, because the \
          restored files lack the writes since the upgrade. cassay refuses a rollback if the number \
-         of nodes that go back is at least the number that acknowledge a write.",
+         of nodes that go back is at least the number of replicas that acknowledge a write.",
     ),
     optional(
         "faults.ha",

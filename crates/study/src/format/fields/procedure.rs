@@ -30,7 +30,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.sweep",
         Type::Section(|d| d.procedure = Some(Draft::sweep)),
-        "Measure several points, one after the other. Requires either `threads` or `rate`.",
+        "Measures several points, one after the other. Requires either `threads` or `rate`.",
     ),
     optional(
         "procedure.sweep.threads",
@@ -171,7 +171,7 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.peak.rate.to",
         Type::Count(1, RATE_MAX, |d, n| d.range().to = Some(n)),
-        "Highest load to try.",
+        "Maximum load of the search.",
     ),
     optional(
         "procedure.peak.threads",
@@ -186,7 +186,7 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.peak.threads.to",
         Type::Count(1, THREADS_MAX, |d, n| d.range().to = Some(n)),
-        "Highest load to try.",
+        "Maximum load of the search.",
     ),
     optional(
         "procedure.peak.p50_ms",
@@ -241,7 +241,7 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.latency_target.threads.to",
         Type::Count(1, THREADS_MAX, |d, n| d.range().to = Some(n)),
-        "Highest load to try.",
+        "Maximum load of the search.",
     ),
     optional(
         "procedure.latency_target.p50_ms",
@@ -433,7 +433,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.fixed",
         Type::Section(|d| d.procedure = Some(Draft::fixed)),
-        "Measure one point. Requires either `threads` or `rate`.",
+        "Measures one point. Requires either `threads` or `rate`.",
     ),
     optional(
         "procedure.fixed.threads",

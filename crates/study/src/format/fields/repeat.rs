@@ -49,7 +49,7 @@ pub(super) const FIELDS: &[Field] = &[
             "p50" => Some(PrimaryMetric::Named("latency_ms.p50")),
             "p99" => Some(PrimaryMetric::Named("latency_ms.p99"))
         ),
-        "Metric of the primary comparison. This key is a short form of `primary.metric`.",
+        "Metric of the primary comparison. This key is an abbreviation of `primary.metric`.",
     ),
     optional(
         "repeat.detect",
@@ -61,7 +61,7 @@ pub(super) const FIELDS: &[Field] = &[
         "repeat.order",
         choice!(|d| d.repeat.interleaved; "interleaved" => true, "sequential" => false),
         "interleaved",
-        "`interleaved`: variants take turns in every block, in a counterbalanced order. \
+        "`interleaved`: every block measures all variants, in a counterbalanced order. \
          `sequential`: one variant after the other, so a change of the machine over time can look \
          like a difference between variants. Steps of an imported command line always run in their \
          own order in every block.",

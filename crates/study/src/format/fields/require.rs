@@ -13,8 +13,8 @@ pub const FIELDS: &[Field] = &[
         "require",
         SECTION,
         "Requirements of all variants. A variant may override these requirements. cassay judges \
-         each requirement by its 95 % interval: missed (the run exits with 4), met, or \
-         inconclusive if the interval contains the limit.",
+         each requirement by the 95 % confidence interval of the value: missed (the command exits \
+         with 4), met, or inconclusive if the interval contains the limit.",
     ),
     optional(
         "require.p50_ms",

@@ -44,9 +44,9 @@ pub(super) const FIELDS: &[Field] = &[
             &[("per-host", |_| {})],
             &Type::List(&Type::Name(|d, text| d.racks.push(text.into()))),
         ),
-        "Names of the racks. cassay assigns them to the hosts in turn, or to the nodes if the \
-         study has no hosts. `per-host`: each host is a rack, so that replicas are on different \
-         hosts. Default: `per-host` with hosts, otherwise `[rack1]`.",
+        "Names of the racks. cassay assigns the racks to the hosts one after the other, or to the \
+         nodes if the study has no hosts. `per-host`: each host is a rack, so that replicas are on \
+         different hosts. Default: `per-host` with hosts, otherwise `[rack1]`.",
     ),
     with(
         "target.local.isolation",
@@ -185,8 +185,8 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Bool(|d, on| d.local.class_sharing = on),
         "false",
         "Map the server's classes from an archive instead of loading each class. cassay creates \
-         the archive once for each Java and set of jars. The start of a node then takes 80 % of \
-         the CPU time.",
+         the archive once for each Java and set of jars. The start of a node then needs about 20 % \
+         less CPU time.",
     ),
     with(
         "target.local.start_timeout",
@@ -441,7 +441,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.null.stall",
         SECTION,
-        "Repeated pause of the whole server.",
+        "Repeated pause, during which the server answers no operation.",
     ),
     required(
         "target.null.stall.every",
@@ -460,8 +460,9 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.null.capacity",
         Type::Count(1, RATE_MAX, |d, n| d.null.capacity_per_s = Some(n)),
-        "Number of operations that the server answers per second, one after the other. Operations \
-         that arrive faster wait in a growing queue. Use this known limit to test searches.",
+        "Number of operations that the server answers per second, one after the other. If \
+         operations arrive at a higher rate, they wait in a growing queue. Use this known limit to \
+         test searches.",
     ),
     optional(
         "target.null.drift",

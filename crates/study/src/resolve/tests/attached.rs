@@ -69,7 +69,7 @@ fn whoever_runs_it_has_to_stand_behind_what_is_done_there() {
         "runs this program on db2",
         "`target.attach.hosts.ssh.control.systemd` runs programs on the nodes' machines",
         "`target.attach.hosts.control.command` runs programs on the nodes' machines",
-        "`target.attach.hosts.logs` names a folder of one of your machines: /l",
+        "`target.attach.hosts.logs` makes cassay read a folder on one of your machines: /l",
         "pass --trust",
     ] {
         assert!(said.contains(part), "{part}: {said}");

@@ -41,7 +41,7 @@ fn turns_are_planned_with_windows_and_names_of_their_own() {
     assert!(last.phases.iter().any(|phase| phase.work.to_string().ends_with("op/s, 3m")));
     let notes = study.notes.join("; ");
     assert!(
-        notes.contains("growth of a node's memory (`probes.processes`)"),
+        notes.contains("growth of the memory of a node's process (`probes.processes`)"),
         "{notes}"
     );
     let asked = study.variants[0].settings.procedure.endurance().unwrap();
@@ -91,7 +91,7 @@ fn a_capacity_that_drifts_is_one() {
     let drift = null.drift.unwrap();
     assert_eq!((drift.to, drift.over.as_secs()), (0.9, 60));
     let said = with("drift: {to: 90%, over: 1m}").unwrap_err();
-    assert!(said.contains("a target with `capacity`"), "{said}");
+    assert!(said.contains("requires `capacity`"), "{said}");
     let said = with("capacity: 100, drift: {to: 90%}").unwrap_err();
     assert!(said.contains("over"), "{said}");
 }

@@ -106,9 +106,9 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
             s.yaml:8:21: `faults.kind` is `node-pase`; it must be one of 40 values
               hint: did you mean `node-pause`?
             s.yaml:9:47: `faults.where.node` is 4, but the target has 3 nodes
-              hint: numbers start at 1
+              hint: use a number from 1 to 3
             s.yaml:10:46: `faults.where.host` is 1, but the target has 0 hosts
-              hint: numbers start at 1
+              hint: name a node instead, or add `target.local.hosts`
             s.yaml:10:55: `faults.for` is `10ms`: the minimum is 1s
             s.yaml:10:61: `faults` has both `for` and `until`
               hint: use one of `for`, `until`
@@ -140,13 +140,13 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
         &Overrides::default(),
         expect![[r#"
             s.yaml:8:56: this fault ends at 65s, but `window.measure` is 1m
-              hint: use a longer window, which also covers the recovery
-            s.yaml:9:10: overlap at 50s with node-pause of node1, 55s to 65s
-              hint: end one fault before the other starts
+              hint: use a longer window, so that it also covers the recovery
+            s.yaml:9:10: this fault overlaps node-pause of node1, 55s to 65s
+              hint: end that fault before 50s, or start this fault later
             s.yaml:10:5: this fault ends at 1m, but `window.measure` is 1m
-              hint: use a longer window, which also covers the recovery
-            s.yaml:11:10: overlap at 13s with node-pause of node3, 5s to 14s
-              hint: end one fault before the other starts
+              hint: use a longer window, so that it also covers the recovery
+            s.yaml:11:10: this fault overlaps node-pause of node3, 5s to 14s
+              hint: end that fault before 13s, or start this fault later
         "#]],
     );
 }
@@ -168,12 +168,12 @@ fn a_fault_that_cannot_occur_on_its_hosts_is_a_mistake() {
         &Overrides::default(),
         expect![[r#"
             s.yaml:9:23: `faults.ha.restart_on` is 24, but the target has 3 hosts
-              hint: numbers start at 1
+              hint: use a number from 1 to 3
             s.yaml:9:34: `faults.ha.after` is 24h, but the host is up again after 9s
-              hint: raise `for`, or lower `after`
-            s.yaml:10:81: host 2 is off and cannot start its own nodes
+              hint: raise `faults.for`, or lower `after`
+            s.yaml:10:81: host 2 is off during this fault, so it cannot start its own nodes
               hint: name another host, or `other-host`
-            s.yaml:11:66: `faults.leave` is 1024TiB of a volume of 1GiB, which would not be full
+            s.yaml:11:66: `faults.leave` is 1024TiB, but the volume has 1GiB and would not be full
               hint: lower it
         "#]],
     );
@@ -257,7 +257,7 @@ fn fault_programs_of_an_owner_need_trust_first() {
         expect![[r#"
         s.yaml:8:7: `target.attach.faults.node-kill`: a built-in fault has this name: use another
         s.yaml:13:47: `faults.where.node` is 3, but the target has 2 nodes
-          hint: numbers start at 1
+          hint: use a number from 1 to 2
         s.yaml:14:20: `faults.kind` is `node-pause`; it must be one of pull-cable, node-kill
     "#]],
     );
@@ -299,8 +299,8 @@ fn the_hottest_partitions_replica_needs_a_hotter_partition() {
         &other,
         &Overrides::default(),
         expect![[r#"
-        s.yaml:9:10: overlap at 25s with node-kill of a replica of the hottest partition, 20s to 30s
-          hint: end one fault before the other starts
+        s.yaml:9:10: this fault overlaps node-kill of a replica of the hottest partition, 20s to 30s
+          hint: end that fault before 25s, or start this fault later
     "#]],
     );
 }
@@ -378,8 +378,8 @@ fn a_fault_of_all_nodes_has_a_limit_and_settings_but_no_place() {
         &text,
         &Overrides::default(),
         expect![[r#"
-            s.yaml:9:10: overlap at 20s with rolling-restart of all nodes, 5s to 25s
-              hint: end one fault before the other starts
+            s.yaml:9:10: this fault overlaps rolling-restart of all nodes, 5s to 25s
+              hint: end that fault before 20s, or start this fault later
         "#]],
     );
 }
@@ -390,7 +390,7 @@ fn only_nodes_of_our_own_are_broken() {
         let text = BROKEN.replace("local: {nodes: 3}", target);
         let refused = resolve("s.yaml", &text, &Overrides::default());
         let said = refused.unwrap_err().to_string();
-        let expected = "s.yaml:8:3: `faults` need nodes to break, but this target has none";
+        let expected = "s.yaml:8:3: `faults` requires nodes, but this target has none";
         assert!(said.contains(expected), "{said}");
     }
     // On the null target, cassay omits the faults of the study, and adds a note about this.
@@ -448,9 +448,9 @@ fn machines_of_others_lose_packets() {
         &trusted,
         expect![[r#"
             s.yaml:8:44: `faults.where.host` is 4, but the target has 3 hosts
-              hint: numbers start at 1
-            s.yaml:10:10: overlap at 17s with net-down of the host of node2, 15s to 20s
-              hint: end one fault before the other starts
+              hint: use a number from 1 to 3
+            s.yaml:10:10: this fault overlaps net-down of the host of node2, 15s to 20s
+              hint: end that fault before 17s, or start this fault later
         "#]],
     );
 }
@@ -477,15 +477,15 @@ fn words_of_other_tools_may_have_faults_beside_them() {
         (
             fault,
             expect![[r#"
-        s.yaml:5:10: this fault ends at 5s, but the command line measures for 4s
-          hint: use a longer command, which also covers the recovery
+        s.yaml:5:10: this fault ends at 5s, but the command line measures only for 4s
+          hint: make the command run longer, so that it also covers the recovery
     "#]],
         ),
         (
             &*until,
             expect![[r#"
-        s.yaml:5:10: this fault ends at 1m, but the command line measures for 4s
-          hint: use a longer command, which also covers the recovery
+        s.yaml:5:10: this fault ends at 1m, but the command line measures only for 4s
+          hint: make the command run longer, so that it also covers the recovery
         s.yaml:5:62: `faults.until` needs a `window`, but an imported command line has none
           hint: set `at` and `for` of each fault
     "#]],

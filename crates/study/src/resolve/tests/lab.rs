@@ -151,12 +151,12 @@ fn mistakes_about_hosts_are_said() {
         (
             "local: {hosts: 2, nodes_per_host: 2, racks: [a, b, c]}",
             "",
-            "3 racks for 2 hosts: at least one rack would be empty",
+            "the target has 3 racks but only 2 hosts, so at least one rack would be empty",
         ),
         (
             "local: {nodes: 1, racks: [a, b]}",
             "",
-            "2 racks for 1 node: at least one rack would be empty",
+            "the target has 2 racks but only 1 node, so at least one rack would be empty",
         ),
     ]);
 }
@@ -367,7 +367,7 @@ fn a_load_that_overfills_the_volumes_is_foreseen() {
     for part in [
         "20M rows",
         "on each host",
-        "the volume of a host is 1GiB",
+        "The volume of a host has 1GiB",
         "`target.local.host.volume`",
     ] {
         assert!(said[0].contains(part), "{part}: {said:?}");
@@ -420,7 +420,10 @@ fn an_auto_warm_up_on_the_null_target_is_what_the_documents_say() {
         "or change the words below, and what they stand in"
     );
     let reference = include_str!("../../../../../docs/study-file.md");
-    assert!(reference.contains("On the null target, which needs no warm-up, it ends after 1 s"));
+    assert!(
+        reference
+            .contains("On the null target, which needs no warm-up, the warm-up ends after 1 s")
+    );
     let measurement = include_str!("../../../../../docs/measurement.md").replace('\n', " ");
     assert!(measurement.contains("`auto` is a fixed second."));
 }

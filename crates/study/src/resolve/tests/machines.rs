@@ -80,11 +80,11 @@ fn settings_impossible_on_machines_are_refused_at_their_place() {
             s.yaml:3:39: `target.local.isolation: loopback` only applies to nodes on this machine
               hint: remove this key, or `target.local.machines`: machines are already isolated
             s.yaml:3:62: `target.local.host.link` is not available with `isolation: loopback`
-              hint: loopback gives a host only an address: use `isolation: hosts`, as root
-            s.yaml:3:62: `target.local.host.link` is for simulated hosts, not for machines
+              hint: use `isolation: hosts`, as root: `loopback` only gives each host an address
+            s.yaml:3:62: `target.local.host.link` applies only to simulated hosts, not to machines
               hint: remove it, or `target.local.machines`
             --set:1:23: `target.local.hosts` is 4, but `target.local.machines` names 3 machines
-              hint: name more machines, or lower target.local.hosts
+              hint: name more machines, or lower `target.local.hosts`
         "#]],
     );
     let list = "target.local.machines=[{ssh: -v, folder: /x}, {ssh: db1, folder: data}, {ssh: \
@@ -100,7 +100,7 @@ fn settings_impossible_on_machines_are_refused_at_their_place() {
         --set:1:79: `target.local.machines.ssh`: db1 is duplicated
           hint: name each machine once; `nodes_per_host: 2` puts two nodes on each machine
         --set:1:108: `target.local.machines.address`: "db1" is not an IPv4 address
-          hint: write the address at which this machine and the other machines reach it: 10.0.0.7
+          hint: write the address at which all machines reach it, such as 10.0.0.7
     "#]],
     );
 }

@@ -98,12 +98,12 @@ const HOSTILE: &[(&str, &str)] = &[
     (
         "target: {attach: {contact_points: h}}\n\
          probes: {import: [{prometheus: 'http://169.254.169.254/latest'}]}",
-        "the study contacts 169.254.169.254, which is neither",
+        "the study makes cassay contact 169.254.169.254, which is neither",
     ),
     (
         "target: {attach: {contact_points: h}}\n\
          probes: {import: [{prometheus: 'http://127.0.0.1@evil/'}]}",
-        "the study contacts 127.0.0.1@evil, which is neither",
+        "the study makes cassay contact 127.0.0.1@evil, which is neither",
     ),
 ];
 

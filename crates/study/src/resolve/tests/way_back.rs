@@ -36,11 +36,11 @@ fn rollback_leaves_one_copy_of_every_acknowledged_write() {
     let (one, two, all) = (back("nodes: [1], "), back("nodes: [1, 3], "), back(""));
     for (copies, level, fault, most) in [
         (3, "QUORUM", &one, None),
-        (3, "QUORUM", &two, Some("name at most 1 node")),
+        (3, "QUORUM", &two, Some("roll back at most 1 node")),
         (3, "ONE", &one, Some("require more replicas")),
         (3, "ANY", &one, Some("require more replicas")),
         (3, "ALL", &two, None),
-        (3, "ALL", &all, Some("name at most 2 nodes")),
+        (3, "ALL", &all, Some("roll back at most 2 nodes")),
         (2, "ALL", &one, None),
         (2, "QUORUM", &one, None),
         (1, "ALL", &one, Some("use `keyspace: {replication: 3}`")),
@@ -95,7 +95,7 @@ fn a_canary_is_said_of_the_nodes_that_it_is_done_to() {
     let both = "rolling-upgrade, to: 5.0, nodes: [1], for: 1m}, \
                 {at: 90s, kind: node-pause, where: {node: 3}";
     let said = refused(read(3, 3, "QUORUM", both));
-    let overlaps = "overlap at 90s with rolling-upgrade of node1, 1m to 2m";
+    let overlaps = "this fault overlaps rolling-upgrade of node1, 1m to 2m";
     assert!(said.contains(overlaps), "{said}");
 }
 

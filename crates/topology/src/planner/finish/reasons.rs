@@ -51,7 +51,7 @@ fn reasons(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
         let groups = instance.l3.len();
         let why = match instance.nodes.len() {
             1 => "the node with the most free memory among those with space",
-            _ => "first the node with the most free memory, then the nodes nearest to it",
+            _ => "the node with the most free memory, and then the nodes nearest to that node",
         };
         said.push(format!(
             "instance {} is on node {nodes} ({why}), on {groups} L3 cache{}",
@@ -129,12 +129,13 @@ fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<Warning> {
     }
     let given = (wish.instances * wish.vcpus) as usize;
     if given >= machine.allowed_cpus().len() && plan.housekeeping.is_empty() {
-        let text = "every CPU is assigned: none remains for hypervisor, interrupts and host";
+        let text = "the plan assigns every CPU, so no CPU remains for the hypervisor, interrupts \
+                    and the host";
         said.push(Warning::new(WarningKind::EveryCpu, text.to_owned()));
     }
     if attempt.shares_cores {
         let count = plan.costs.shared_cores;
-        let text = format!("{count} cores are shared by several instances");
+        let text = format!("several instances share {count} cores");
         said.push(Warning::new(WarningKind::SharedCores, text));
     }
     if attempt.mixes_kinds {

@@ -88,7 +88,7 @@ fn a_mistake_in_a_csv_is_reported_with_its_line() {
             "csv: keys.csv\n",
             "",
             CSV,
-            "column reads its values from a CSV file, but the workload file names none",
+            "`column` reads its values from a CSV file, but the workload file names no CSV file",
         ),
         (
             "(id)",

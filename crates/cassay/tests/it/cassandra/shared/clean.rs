@@ -99,7 +99,7 @@ fn a_comment_alone_is_no_leave_to_write() {
     lab.cassay(&named).measured(&lab);
     let clean = lab.cassay(&["clean", "--target", &target, "--yes"]).ended_with(0);
     assert!(
-        clean.stdout.contains("ycsb.usertable  cassay keeps it"),
+        clean.stdout.contains("ycsb.usertable  cassay keeps this table"),
         "{clean}"
     );
     session.execute_schema("DROP KEYSPACE ycsb").expect("it is gone");

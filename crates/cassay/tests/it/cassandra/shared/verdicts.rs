@@ -75,7 +75,7 @@ fn only_what_a_read_binds_and_the_definition_has_is_compared() {
         let read = stress(&lab, ops, &[]).measured(&lab);
         let (result, detail) = compared(&read);
         assert_eq!(result, "unknown", "{ops}: {detail}");
-        let why = "does not restrict the whole partition key by `= ?`";
+        let why = "does not restrict all columns of the partition key by `= ?`";
         assert!(read.stderr.contains(why), "{read}");
     }
     let (result, detail) = compared(&stress(&lab, "key=1", &[]).measured(&lab));

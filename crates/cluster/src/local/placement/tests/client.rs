@@ -62,7 +62,7 @@ fn nodes_that_run_anywhere_can_keep_no_core_free() {
         error.contains("2 cores of each NUMA node are free"),
         "{error}"
     );
-    assert!(error.contains("hint: use `auto`"), "{error}");
+    assert!(error.contains("hint: use `placing: auto`"), "{error}");
 }
 
 /// If the machine does not report L3 caches, NUMA nodes replace the L3 caches. An earlier version
@@ -72,7 +72,7 @@ fn nothing_is_said_of_an_l3_that_nobody_tells() {
     for (nodes, tells, expected) in [
         (1, true, "under an L3 cache that no node uses"),
         (1, false, "on a NUMA node that no Cassandra node uses"),
-        (2, true, "nodes use every available L3"),
+        (2, true, "nodes use every L3 cache"),
         (
             2,
             false,

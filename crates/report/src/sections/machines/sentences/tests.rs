@@ -157,7 +157,7 @@ fn sentences_name_the_effects_that_a_machine_cannot_show() {
         ..NumaNodeRecord::default()
     });
     let said = about_size(&MachineView::new(&two));
-    assert!(said[0].starts_with("The machine has one package") && said.len() == 1);
+    assert!(said[0].starts_with("The machine has only one socket") && said.len() == 1);
     two.packages.push(PackageRecord::default());
     assert!(about_size(&MachineView::new(&two)).is_empty());
 }

@@ -82,7 +82,8 @@ fn mistakes_about_data_are_said() {
         (
             volume,
             "data: {load: {bytes_per_node: 512MiB}}",
-            "`data.load.bytes_per_node` is 512MiB on 2 nodes of a host, whose volume is 1GiB",
+            "`data.load.bytes_per_node` is 512MiB on each of 2 nodes per host, but the volume of a \
+             host has only 1GiB",
         ),
         (
             "local: {}",
@@ -102,7 +103,8 @@ fn mistakes_about_data_are_said() {
         (
             attach,
             "data: {page_cache: drop}",
-            "`data.page_cache: drop` is not possible: cassay does not control the machines",
+            "`data.page_cache: drop` is not possible, because cassay does not control the machines \
+             of this target",
         ),
     ]);
 }
@@ -126,8 +128,8 @@ fn a_data_state_that_the_settings_prevent_is_refused() {
         (
             "local: {}",
             "data: {load: {bytes_per_node: 2GiB}, settle: none}",
-            "`data.load.bytes_per_node` checks the size on disk, but `data.settle: none` flushes \
-             nothing before the check",
+            "`data.load.bytes_per_node` checks the size on disk after a flush, but `data.settle: \
+             none` flushes nothing",
         ),
         (
             attach,
@@ -200,13 +202,13 @@ fn mistakes_about_phases_are_said() {
         (
             "local: {}",
             with("keyspace: {compaction: {class: LeveledCompactionStrategy}}"),
-            "`phases.load.keyspace.compaction` is set, but its value outside the phase is not",
+            "`phases.load.keyspace.compaction` is set in a phase, but not outside the phase",
         ),
         (
             "local: {}",
             with("keyspace: {options: {gc_grace_seconds: 0}}"),
-            "`phases.load.keyspace.options.gc_grace_seconds` is set, but its value outside the \
-             phase is not",
+            "`phases.load.keyspace.options.gc_grace_seconds` is set in a phase, but not outside \
+             the phase",
         ),
         (
             "attach: {contact_points: h}",
@@ -291,14 +293,12 @@ fn mistakes_about_probes_are_said() {
         (
             "local: {}",
             "probes: {import: [{esxtop: ../a.csv}]}",
-            "../a.csv is outside the study's folder /studies; put the file into the folder of the \
-             study",
+            "../a.csv is outside the study's folder /studies: move the file to this folder",
         ),
         (
             "local: {}",
             "probes: {import: [{prometheus: /etc/passwd}]}",
-            "/etc/passwd is outside the study's folder /studies; put the file into the folder of \
-             the study",
+            "/etc/passwd is outside the study's folder /studies: move the file to this folder",
         ),
         (
             "local: {}",
@@ -313,7 +313,7 @@ fn mistakes_about_probes_are_said() {
         (
             "null: {}",
             "probes: {jvm: 2s}",
-            "`probes.jvm` cannot read metrics on the null target",
+            "`probes.jvm` has no metrics to read on the null target",
         ),
     ]);
 }
