@@ -256,7 +256,7 @@ mod tests {
         ] {
             let said = error.to_string();
             assert!(
-                said.contains("`tls: {ca: FILE}` of `target.attach`"),
+                said.contains("in `target.attach`, as `tls: {ca: FILE}`"),
                 "{said}"
             );
         }

@@ -266,7 +266,7 @@ pub(crate) mod tests {
         assert_eq!(one(&all, Capability::Volume), (true, "by the kernel"));
         assert_eq!(one(&all, Capability::LinkDelay), (false, "no netem"));
         let (present, how) = one(&all, Capability::DropPageCache);
-        assert!(present && how.contains("whole host"), "{how}");
+        assert!(present && how.contains("all files of a host"), "{how}");
     }
 
     #[test]

@@ -199,7 +199,7 @@ mod tests {
         let text = sentences(&trials);
         assert!(
             text.contains(
-                "throughput was 17 to 21 % lower; the highest of these throughputs was 1.261 times"
+                "17 to 21 % lower throughput; the highest of these throughputs was 1.261 times"
             ),
             "{text}"
         );

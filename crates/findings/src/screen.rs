@@ -228,7 +228,7 @@ mod tests {
         let found = combine(&study, trials, &|_| None, None);
         assert!(found.screens[0].confirm.is_empty(), "{:?}", found.screens);
         assert!(
-            found.answer[0].contains("none of 9 settings"),
+            found.answer[0].contains("no effect of the 9 settings"),
             "{:?}",
             found.answer
         );

@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn few_blocks_and_a_missing_profile_are_stated() {
         let few = sentences(&record(2, Vec::new())).remove(0);
-        assert!(few.contains("2 blocks, which is too few"), "{few}");
+        assert!(few.contains("cover only 2 blocks"), "{few}");
         let missing = ProfilesRecord {
             reason: "the jar has no library for this machine".to_owned(),
             ..ProfilesRecord::default()

@@ -23,10 +23,7 @@ const OF_RULES: [(&str, &str); 21] = [
     ("V12", NOT_STEADY),
     ("V13", "A fault was not confirmed, or not healed"),
     ("V14", "Reads returned data that differs from the writes"),
-    (
-        "V15",
-        "The records of the run are not sufficient to repeat it",
-    ),
+    ("V15", "The run's records are not sufficient to repeat it"),
     (
         "V16",
         "The records do not contain the ratio of data to memory",

@@ -350,7 +350,7 @@ fn damaged_files_of_earlier_versions_are_named() {
     let message = format!("{:#}", Run::open(writer.path()).unwrap_err());
     assert!(message.contains("missing field `study`"), "{message}");
     let message = Run::open(results.path()).unwrap_err().to_string();
-    assert!(message.contains("is not a run"), "{message}");
+    assert!(message.contains("is not the folder of a run"), "{message}");
 }
 
 #[test]

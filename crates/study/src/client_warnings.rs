@@ -170,7 +170,7 @@ mod tests {
         let all = said(ranges, "here, here");
         assert_eq!(all.len(), 1, "{all:?}");
         assert!(
-            all[0].contains("the 2 commands of `workload.stress` differ"),
+            all[0].contains("the 2 commands in `workload.stress` differ"),
             "{all:?}"
         );
         assert_eq!(said(ranges, "here"), Vec::<String>::new());

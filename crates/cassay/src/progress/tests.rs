@@ -395,7 +395,7 @@ fn a_finished_trial_is_one_line() {
 fn finished_trials_stand_below_each_other() {
     let name = "mixed reads and writes, 128 threads";
     let figures = TrialFigures {
-        cause: Some("A wall clock was set during the window"),
+        cause: Some("the clock was set"),
         ..TrialFigures::new(&finding(Verdict::Invalid))
     };
     let shown = |columns: usize| {

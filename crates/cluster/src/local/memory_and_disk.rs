@@ -155,7 +155,7 @@ mod tests {
         assert!(error.contains("1024 MiB are available"), "{error}");
         fits_disk(3, 3 << 30, data).unwrap();
         let error = fits_disk(3, 2 << 30, data).unwrap_err().to_string();
-        assert!(error.contains("/data has 2048 MiB free"), "{error}");
+        assert!(error.contains("/data has only 2048 MiB free"), "{error}");
         let error = check(1, 100 * MIB, data).unwrap_err().to_string();
         assert!(error.contains("100 MiB is too small"), "{error}");
     }

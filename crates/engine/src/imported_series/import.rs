@@ -320,7 +320,7 @@ mod tests {
         };
         room.point().unwrap();
         let error = room.point().unwrap_err().to_string();
-        assert!(error.contains("name the required series"), "{error}");
+        assert!(error.contains("select the required series"), "{error}");
         assert!(room.series(SERIES_COUNT_MAX + 1).is_err());
         assert!(unix_ns(-1.0).is_err() && unix_ns(f64::NAN).is_err());
         assert!(unix_ns(1_796_202_642_000_000.0).is_err());

@@ -279,7 +279,7 @@ fn settings_of_lines_and_operations_act() {
             &["cl=MANY"][..],
             "cl=MANY is not a consistency level",
         ),
-        ("", "", &["compression=ZSTD"], "compression ZSTD"),
+        ("", "", &["compression=ZSTD"], "not ZSTD"),
         ("cl: ONE", "scl: ONE", &[], "not a serial consistency level"),
         (
             "",

@@ -400,7 +400,7 @@ fn a_property_without_effect_is_named_in_a_note() {
         ),
         (
             "run -P a -p status.interval=1",
-            "without effect in cassay: status.interval",
+            "have no effect in cassay: status.interval",
         ),
         (
             "load -P a -p core_workload_insertion_retry_limit=10000",
@@ -409,7 +409,7 @@ fn a_property_without_effect_is_named_in_a_note() {
         ("run -P a", "`hosts` is missing: cassay uses localhost"),
         (
             "run -P a -p cassandra.maxpendingrequests=256 -p threads=9",
-            "without effect in cassay: cassandra.maxpendingrequests, threads",
+            "have no effect in cassay: cassandra.maxpendingrequests, threads",
         ),
     ] {
         let notes = imported(line).notes;

@@ -50,11 +50,11 @@ fn foot() -> String {
     format!(
         "Separate runs differ by more than the blocks of one run. The interval therefore allows \
          for a standard deviation from run to run of {} for throughput and {} for latency. If the \
-         deviation between the blocks is larger, the interval uses that deviation. “Looks \
-         different”: the interval excludes 1, but the machine may be the cause. “Inconclusive”: \
-         the interval contains 1, or one of the runs has only one block. “Detects differences \
-         from”: the smallest difference that four of five comparisons of this kind would find. The \
-         report does not compare invalid points.",
+         deviation between the blocks is larger, the interval uses that deviation. The verdict \
+         “looks different” means that the interval excludes 1, but the machine may be the cause. \
+         The verdict “inconclusive” means that the interval contains 1, or that one run has only \
+         one block. The column “Detects differences from” shows the smallest difference that four \
+         of five comparisons of this kind would find. The report does not compare invalid points.",
         number::percent(Metric::THROUGHPUT.between_runs),
         number::percent(Metric::LATENCY.between_runs)
     )

@@ -97,7 +97,7 @@ fn hours_have_a_series_and_name_drift_growth_and_coincidence() {
     let page = page(&view);
     let said = text(&page);
     for part in [
-        "the data does not show whether the throughputs are within 4 of each other.00 %",
+        "the data does not show whether the throughputs are within 4.00 % of each other",
         "falling",
         "unknown",
         "coincides with a pause of 812 ms",

@@ -297,7 +297,7 @@ fn only_nonzero_counts_have_a_column_and_an_explanation() {
             "0 | off | 4 threads | read | 7 | 5 | 1,234 | 2",
         ]
     );
-    for (words, said) in [("IF …", true), ("dropped", true), ("Batches", false)] {
+    for (words, said) in [("IF …", true), ("no longer had", true), ("Batches", false)] {
         assert_eq!(foot.contains(words), said, "{words}: {foot}");
     }
     view.findings.trials[0].counts.clear();

@@ -308,7 +308,8 @@ mod tests {
             "{easy: 'run KeyValue -n 9 --password planted'}",
         ] {
             let said = resolved(workload, "timeout: 9s").expect_err(workload);
-            let is_refused = said.contains("contains a password") || said.contains("a login");
+            let is_refused =
+                said.contains("contains a password") || said.contains("a user or password");
             assert!(
                 is_refused && !said.contains("planted"),
                 "{workload}: {said}"

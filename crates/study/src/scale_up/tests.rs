@@ -180,11 +180,11 @@ fn where_nodes_and_client_run_is_said_once_and_parts_are_whole() {
         ("sideways", "topology"),
         (
             "{placing: one-socket-per-vcpu, housekeeping: 1}",
-            "with `one-socket-per-vcpu` nodes may use every core",
+            "with `placing: one-socket-per-vcpu` nodes may use every core",
         ),
         (
             "{placing: none, units: cores, count: 2, housekeeping: 2}",
-            "`target.local.topology.housekeeping` is 2, but with `none`",
+            "`target.local.topology.housekeeping` is 2, but with `placing: none`",
         ),
     ] {
         let said = of(topology, "").unwrap_err();

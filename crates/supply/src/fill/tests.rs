@@ -66,7 +66,7 @@ fn mavens_files_are_copied_others_fetched_and_nothing_is_left() {
         "one was changed"
     );
     assert!(
-        lines[0].starts_with("copied 1 of 2 jars from Maven's cache"),
+        lines[0].starts_with("cassay copied 1 of 2 jars from Maven's cache"),
         "{lines:?}"
     );
     assert!(

@@ -162,9 +162,9 @@ fn kv_states_its_limits() {
             fixed(n), sequence, uniform, gaussian, exponential, zipf(theta) or
             latest(theta), with an optional range first: uniform(100..2000)
         params.distribution: "fixed" needs one value, as in fixed(100)
-        params.distribution: "uniform(1..2" has no closing parenthesis; write
-            fixed(n), sequence, uniform, gaussian, exponential, zipf(theta) or
-            latest(theta), with an optional range first: uniform(100..2000)
+        params.distribution: "uniform(1..2" has no closing parenthesis; write fixed(n),
+            sequence, uniform, gaussian, exponential, zipf(theta) or latest(theta), with
+            an optional range first: uniform(100..2000)
         params.distribution: "1-2" is not a number; write fixed(n), sequence, uniform,
             gaussian, exponential, zipf(theta) or latest(theta), with an optional range
             first: uniform(100..2000)

@@ -174,7 +174,7 @@ fn a_fault_that_cannot_occur_on_its_hosts_is_a_mistake() {
             s.yaml:10:81: host 2 is off during this fault, so it cannot start its own nodes
               hint: name another host, or `other-host`
             s.yaml:11:66: `faults.leave` is 1024TiB, but the volume has 1GiB and would not be full
-              hint: lower it
+              hint: lower `leave`
         "#]],
     );
 }
