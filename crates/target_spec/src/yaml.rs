@@ -100,7 +100,8 @@ pub fn yaml_refusal(
         why,
         hint: hint.to_owned(),
     };
-    if let Some((_, why)) = OWNED.iter().find(|(keys, _)| keys.contains(&key)) {
+    let whole = key.split('.').next().unwrap_or(key);
+    if let Some((_, why)) = OWNED.iter().find(|(keys, _)| keys.contains(&whole)) {
         let why = format!("you cannot set {key} of cassandra.yaml: {why}");
         return Some(refusal(why, "remove it"));
     }
