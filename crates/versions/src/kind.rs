@@ -184,15 +184,6 @@ impl<'a> ValueKind<'a> {
         }
     }
 
-    /// Returns true if the value may be an object. A name with a dot may then refer to a field of
-    /// the object.
-    pub(crate) fn may_be_object(self) -> bool {
-        match self.takes {
-            Takes::Forms(words) => words.split('|').any(|word| word == "object"),
-            takes => takes == Takes::Other,
-        }
-    }
-
     /// Returns true if the value is a time, a number of bytes, or a rate in bytes per second. For
     /// such a setting, a number without a unit is ambiguous.
     pub(crate) fn is_quantity(self) -> bool {
@@ -212,14 +203,15 @@ fn form(word: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns true if a value has a form. A text may also stand for a truth value or a number.
+/// Returns true if a value has a form. A text may also stand for a truth value or a number. The
+/// server reads an empty list as an object without parts.
 fn has_form(value: &Value, form: &str) -> bool {
     match form {
         "bool" => ValueKind::switch(value).is_some(),
         "number" => value.is_number() || value.as_str().is_some_and(number::is_number),
         "text" => !value.is_array() && !value.is_object(),
         "list" => value.is_array(),
-        _ => value.is_object(),
+        _ => value.is_object() || value.as_array().is_some_and(Vec::is_empty),
     }
 }
 

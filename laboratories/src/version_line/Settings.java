@@ -8,12 +8,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.TreeSet;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.apache.cassandra.config.YamlConfigurationLoader;
+import org.yaml.snakeyaml.introspector.BeanAccess;
 import org.yaml.snakeyaml.introspector.Property;
 import org.yaml.snakeyaml.introspector.PropertyUtils;
 
@@ -23,22 +24,19 @@ import org.yaml.snakeyaml.introspector.PropertyUtils;
  * a class has, and which values of a list, a map or a class it reads.
  */
 public class Settings {
-    /** Texts of YAML, by their form. The reader takes a form if it takes one of its texts. */
-    static final String[][] FORMS = {
+    /** Scalars of YAML, by their form. */
+    static final String[][] SCALARS = {
         {"bool", "true", "false"},
-        {"number", "0", "1", "3", "-1", "1.5"},
-        {"text", "\"text\"", "\"\"", "\"a.B\""},
-        {"list", "[]", "[a]", "[{class_name: a}]"},
-        {"object", "{}"},
+        {"number", "0", "1", "-1", "3000000000", "1.5"},
+        {"text", "\"text\"", "\"\"", "\"a.B\"", "\"5ms\""},
     };
 
-    static PropertyUtils parts;
-    static Set<?> missing;
+    static PropertyUtils reader;
     static Path file;
 
     public static void main(String[] arguments) throws Exception {
         file = Files.createTempFile("settings", ".yaml");
-        openParts();
+        openReader();
         Class<?> config = Class.forName("org.apache.cassandra.config.Config");
         Object fresh = config.getDeclaredConstructor().newInstance();
         for (Field field : config.getFields()) {
@@ -59,15 +57,36 @@ public class Settings {
     }
 
     /** Makes the object with which the reader looks up the parts of a class. It is private in each line. */
-    static void openParts() throws Exception {
+    static void openReader() throws Exception {
         Class<?> type = Class.forName(YamlConfigurationLoader.class.getName() + "$PropertiesChecker");
         Constructor<?> make = type.getDeclaredConstructors()[0];
         make.setAccessible(true);
         Object[] empty = Arrays.stream(make.getParameterTypes()).map(one -> Map.of()).toArray();
-        parts = (PropertyUtils) make.newInstance(empty);
-        Field names = type.getDeclaredField("missingProperties");
-        names.setAccessible(true);
-        missing = (Set<?>) names.get(parts);
+        reader = (PropertyUtils) make.newInstance(empty);
+    }
+
+    /** Returns the parts of a class by their names in cassandra.yaml. */
+    static Map<String, Property> partsOf(Class<?> type) throws Exception {
+        Map<String, Property> found = new TreeMap<>();
+        for (Field field : reader.getClass().getDeclaredFields()) {
+            if (!field.getName().equals("loader")) continue;
+            field.setAccessible(true);
+            Method parts = field.getType().getMethod("getProperties", Class.class);
+            for (Map.Entry<?, ?> one : ((Map<?, ?>) parts.invoke(field.get(reader), type)).entrySet()) {
+                found.put((String) one.getKey(), (Property) one.getValue());
+            }
+            return found;
+        }
+        // The reader of 4.0 leaves this to the library. Its list of parts has getters too.
+        Method parts =
+            PropertyUtils.class.getDeclaredMethod("getPropertiesMap", Class.class, BeanAccess.class);
+        parts.setAccessible(true);
+        Map<?, ?> all = (Map<?, ?>) parts.invoke(reader, type, BeanAccess.DEFAULT);
+        for (Map.Entry<?, ?> one : all.entrySet()) {
+            Property part = (Property) one.getValue();
+            if (part.isWritable()) found.put((String) one.getKey(), part);
+        }
+        return found;
     }
 
     /** Returns true if the reader fills an object of this class by the names of its parts. */
@@ -77,10 +96,9 @@ public class Settings {
     }
 
     static void parts(String whole, Class<?> type) throws Exception {
-        for (String name : possible(type)) {
-            Property part = parts.getProperty(type, name);
-            if (missing.contains(name)) continue;
-            String path = whole + "." + name;
+        for (Map.Entry<String, Property> one : partsOf(type).entrySet()) {
+            String path = whole + "." + one.getKey();
+            Property part = one.getValue();
             String kind = kind(part.getType());
             if (kind.equals("other")) kind = forms(path, part.getType());
             System.out.println("SETTING " + path + " " + kind + (isTaken(path, "null") ? "?" : ""));
@@ -93,37 +111,27 @@ public class Settings {
         }
     }
 
-    /** Returns the names of all fields and setters. Some of them are not parts. */
-    static Set<String> possible(Class<?> type) {
-        Set<String> names = new TreeSet<>();
-        for (Class<?> one = type; one != null; one = one.getSuperclass()) {
-            for (Field field : one.getDeclaredFields()) names.add(field.getName());
-            for (Method method : one.getDeclaredMethods()) {
-                String name = method.getName();
-                if (name.length() < 4 || !name.startsWith("set")) continue;
-                names.add(Character.toLowerCase(name.charAt(3)) + name.substring(4));
-                names.add(name.substring(3));
-            }
-        }
-        return names;
-    }
-
     /** Returns the forms of the values that the reader takes for a list, a map or a class. */
     static String forms(String path, Class<?> type) throws Exception {
         List<String> taken = new ArrayList<>();
-        for (String[] form : FORMS) {
-            for (int at = 1; at < form.length; at++) {
-                if (!isTaken(path, form[at])) continue;
-                taken.add(form[0]);
-                break;
-            }
+        for (String[] form : SCALARS) {
+            int count = 0;
+            for (int at = 1; at < form.length; at++) count += isTaken(path, form[at]) ? 1 : 0;
+            // The reader takes only some values of this form, for reasons that a form cannot tell.
+            if (count > 0 && count < form.length - 1) return "other";
+            if (count > 0) taken.add(form[0]);
         }
         // Such a constructor may take some texts, and none of the texts above.
         boolean mayTakeText = Arrays.stream(type.getDeclaredConstructors())
             .filter(one -> one.getParameterCount() == 1).map(one -> one.getParameterTypes()[0])
             .anyMatch(one -> one == String.class || one == Object.class || one.isEnum());
-        if (taken.isEmpty() || mayTakeText && !taken.contains("text")) return "other";
-        return String.join("|", taken);
+        if (mayTakeText && !taken.contains("text")) return "other";
+        // The form `text` covers every scalar.
+        if (taken.contains("text")) taken.removeAll(List.of("bool", "number"));
+        boolean isList = type.isArray() || Collection.class.isAssignableFrom(type);
+        if (isList || isTaken(path, "[a]") || isTaken(path, "[{class_name: a}]")) taken.add("list");
+        if (isTaken(path, "{}")) taken.add("object");
+        return taken.isEmpty() ? "other" : String.join("|", taken);
     }
 
     /** Asks the reader about a file with one value. The path names the parts that lead to it. */
