@@ -347,6 +347,8 @@ mod tests {
         assert!(!refused(&build, "our_own"));
         assert!(refused(&build, "log_out_of_token_range_requests"));
         assert!(refused(&build, "listen_address"));
+        // A part belongs to cassay if its setting does.
+        assert!(refused(&build, "client_encryption_options.enabled"));
         let newer = Release::parse("6.0.3").unwrap();
         assert_eq!(
             yaml_refusal((&newer, &Origin::Maven), "our_own", &json!(1)),

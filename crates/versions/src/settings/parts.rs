@@ -156,15 +156,9 @@ mod tests {
     fn a_name_with_a_dot_is_a_part_except_in_4_0() {
         let name = "audit_logging_options.enabled";
         assert_eq!(refusal("4.1", name, &json!(true)), None);
-        assert_eq!(
-            refusal("4.1", name, &json!(3)).unwrap().lack,
-            Lack::Value
-        );
+        assert_eq!(refusal("4.1", name, &json!(3)).unwrap().lack, Lack::Value);
         let dotted = refusal("4.0", name, &json!(true)).unwrap();
-        assert_eq!(
-            dotted.hint,
-            "write `audit_logging_options: {enabled: …}`"
-        );
+        assert_eq!(dotted.hint, "write `audit_logging_options: {enabled: …}`");
         // The names of a map are not parts.
         assert!(refusal("5.0", "sstable.format.bti", &json!({})).is_some());
     }
