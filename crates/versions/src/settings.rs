@@ -78,6 +78,8 @@ impl Line {
     pub fn setting(&self, name: &str, value: &Value) -> Setting {
         let setting = self.by_name(name, value);
         let wrong = match &setting {
+            // The server compares such an empty value with an empty default.
+            Setting::Known if value.is_null() && self.is_part_of_empty(name) => None,
             Setting::Known => self.wrong(name, value).or_else(|| self.wrong_part(name, value)),
             Setting::Named { name, value } => self.wrong(name, value),
             Setting::Refused(_) => None,

@@ -36,6 +36,12 @@ impl Line {
         self.names_with_parts().filter_map(part).filter(|part| !part.contains('.'))
     }
 
+    /// Returns true if a name with a dot is a part of a setting that may be empty.
+    pub(super) fn is_part_of_empty(&self, name: &str) -> bool {
+        let whole = name.split_once('.').and_then(|(whole, _)| self.kind(whole));
+        whole.is_some_and(|kind| kind.wrong(&Value::Null).is_none())
+    }
+
     /// Returns the reason why a line without dotted names refuses the name of one of its parts.
     pub(super) fn dotted(&self, name: &str) -> Option<SettingRefusal> {
         let (whole, part) = name.rsplit_once('.').filter(|_| self.has_row(name))?;

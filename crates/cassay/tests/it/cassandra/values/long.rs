@@ -8,9 +8,9 @@ use crate::cassandra::lexer::answered;
 use serde_json::{Value, json};
 use versions::{LINES, Lack, Line, Release, Setting, SettingRefusal};
 
-/// Forms of a setting that is true, false or not set, in an error message. The server treats any
-/// other scalar as not set. cassay refuses other values, because users never intend them.
-const TAKES_ANYTHING: &str = "accepts true or false; or nothing";
+/// End of an error message about a truth value. The server treats some other values of such a
+/// setting as not set. cassay refuses them, because users never intend them.
+const TAKES_ANYTHING: [&str; 2] = ["accepts true or false", "accepts true or false; or nothing"];
 
 fn values() -> Vec<Value> {
     let texts = [
@@ -109,7 +109,9 @@ impl Question {
     /// Returns true if the answer of the server shows a defect of cassay.
     fn is_other(&self, line: &Line, is_refused_by_server: bool) -> bool {
         match self.refusal(line) {
-            Some(own) => !is_refused_by_server && !own.why.ends_with(TAKES_ANYTHING),
+            Some(own) => {
+                !is_refused_by_server && !TAKES_ANYTHING.iter().any(|end| own.why.ends_with(end))
+            }
             None => is_refused_by_server && !self.is_free,
         }
     }
@@ -191,7 +193,12 @@ fn parts_that_the_servers_reader_refuses_are_refused() {
             let own = questions(line, name, &values);
             all.extend(own.iter().map(Question::nested));
             // The reader finds a name with dots in another way, so a few values are enough.
-            all.extend(own.into_iter().filter(|one| dotted.contains(&one.value)));
+            let mut own: Vec<Question> =
+                own.into_iter().filter(|one| dotted.contains(&one.value)).collect();
+            // The reader compares such an empty value with the default of the server. cassay knows
+            // only the default of the part's class.
+            own.iter_mut().for_each(|one| one.is_free |= one.value.is_null());
+            all.extend(own);
             let unknown = questions(line, &format!("{name}x"), &[json!(null), json!(true)]);
             all.extend(unknown.iter().map(Question::nested));
             all.extend(unknown);
