@@ -101,7 +101,8 @@ pub fn yaml_refusal(
         why,
         hint: hint.to_owned(),
     };
-    if let Some((_, why)) = OWNED.iter().find(|(keys, _)| keys.contains(&key)) {
+    let whole = key.split('.').next().unwrap_or(key);
+    if let Some((_, why)) = OWNED.iter().find(|(keys, _)| keys.contains(&whole)) {
         let why = format!("you cannot set {key} of cassandra.yaml: {why}");
         return Some(refusal(why, "remove it"));
     }
@@ -348,6 +349,8 @@ mod tests {
         assert!(!refused(&build, "our_own"));
         assert!(refused(&build, "log_out_of_token_range_requests"));
         assert!(refused(&build, "listen_address"));
+        // A part belongs to cassay if its setting does.
+        assert!(refused(&build, "client_encryption_options.enabled"));
         let newer = Release::parse("6.0.3").unwrap();
         assert_eq!(
             yaml_refusal((&newer, &Origin::Maven), "our_own", &json!(1)),

@@ -24,7 +24,9 @@ enum Takes<'a> {
     OneOf(&'a str),
     /// A whole number with a unit. The text is the smallest unit that the setting accepts.
     Quantity(Width, &'a str),
-    /// A list, a map or a class. Only the server checks such a value.
+    /// A list, a map or a class. The words name the forms of its value and are separated by `|`.
+    Forms(&'a str),
+    /// A value of unknown form. Only the server checks such a value.
     Other,
 }
 
@@ -64,6 +66,9 @@ impl<'a> ValueKind<'a> {
             (Some("one"), Some(words), _) => Takes::OneOf(words),
             (Some(_), Some("int"), Some(unit)) => Takes::Quantity(Width::Int, unit),
             (Some(_), Some("long"), Some(unit)) => Takes::Quantity(Width::Long, unit),
+            (Some(words), None, _) if words.split('|').all(|word| form(word).is_some()) => {
+                Takes::Forms(words)
+            }
             _ => Takes::Other,
         };
         ValueKind {
@@ -78,6 +83,7 @@ impl<'a> ValueKind<'a> {
         let is_right = match (self.takes, value) {
             (Takes::Other, _) => true,
             (_, Value::Null) => self.may_be_empty,
+            (Takes::Forms(words), value) => words.split('|').any(|word| has_form(value, word)),
             (Takes::Text, value) => !value.is_object(),
             (_, Value::Array(_) | Value::Object(_)) => false,
             (Takes::Switch, Value::Bool(_)) => true,
@@ -115,6 +121,10 @@ impl<'a> ValueKind<'a> {
             Takes::Quantity(_, unit) => {
                 let units = quantity::from(unit).join(", ");
                 format!("a whole number with one of these units immediately after it: {units}")
+            }
+            Takes::Forms(words) => {
+                let forms: Vec<&str> = words.split('|').filter_map(form).collect();
+                forms.join(", or ")
             }
             Takes::Other => "something else".to_owned(),
         };
@@ -174,16 +184,34 @@ impl<'a> ValueKind<'a> {
         }
     }
 
-    /// Returns true if the value may be an object. A name with a dot may then refer to a field of
-    /// the object.
-    pub(crate) fn may_be_object(self) -> bool {
-        self.takes == Takes::Other
-    }
-
     /// Returns true if the value is a time, a number of bytes, or a rate in bytes per second. For
     /// such a setting, a number without a unit is ambiguous.
     pub(crate) fn is_quantity(self) -> bool {
         matches!(self.takes, Takes::Quantity(..))
+    }
+}
+
+/// Returns the description of a form, such as `list`. Returns `None` for other words.
+fn form(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "bool" => "true or false",
+        "number" => "a number",
+        "text" => "a string",
+        "list" => "a list",
+        "object" => "an object",
+        _ => return None,
+    })
+}
+
+/// Returns true if a value has a form. A text may also stand for a truth value or a number. The
+/// server reads an empty list as an object without parts.
+fn has_form(value: &Value, form: &str) -> bool {
+    match form {
+        "bool" => ValueKind::switch(value).is_some(),
+        "number" => value.is_number() || value.as_str().is_some_and(number::is_number),
+        "text" => !value.is_array() && !value.is_object(),
+        "list" => value.is_array(),
+        _ => value.is_object() || value.as_array().is_some_and(Vec::is_empty),
     }
 }
 
@@ -278,6 +306,16 @@ mod tests {
                 "number",
                 vec![json!(4.5), json!("1e3"), json!(".inf"), json!(".nan")],
                 vec![json!("abc"), json!("0x10"), json!(null)],
+            ),
+            (
+                "object?",
+                vec![json!({}), json!({"a": 1}), json!(null)],
+                vec![json!(1), json!("a"), json!([1])],
+            ),
+            (
+                "bool|object",
+                vec![json!({}), json!("yes"), json!(false)],
+                vec![json!("a"), json!(1), json!(null)],
             ),
             ("other", vec![json!(1), json!([1]), json!(null)], vec![]),
         ] {

@@ -17,8 +17,13 @@
 //!
 //! KIND is the type of the field. Simple types are `bool`, `int`, `long`, `number` and `text`.
 //! `one:A|B` is an enumeration. `time:int:ms`, `size:long:MiB` or `rate:long:B/s` is a whole number
-//! with a unit, and states the width of the number and the smallest unit. `other` stands for lists,
-//! maps and classes. A `?` after the kind means that the field is empty by default.
+//! with a unit, and states the width of the number and the smallest unit. For lists, maps and
+//! classes, KIND names the forms that the release's reader of `cassandra.yaml` accepts, such as
+//! `object` or `text|list|object`. `other` stands for unknown forms. A `?` after the kind means
+//! that the field is empty by default, or that the reader accepts an empty value.
+//!
+//! If a setting is an object of a class, each of its parts has a row with a dot in the name, as in
+//! `audit_logging_options.enabled bool`. The names of the parts come from the reader too.
 //!
 //! The same command makes `limits.txt`. It tries many values of each setting with the release's
 //! class `DatabaseDescriptor`. The file has only limits that do not follow from the types. A row

@@ -37,6 +37,9 @@ pub struct Line {
     pub java_seen: &'static [u32],
     /// Newest formats of the line's SSTables, by the letters in the names of the files.
     pub formats: Formats,
+    /// True if `cassandra.yaml` may name a part of a setting with a dot, as in
+    /// `sstable.selected_format: bti`.
+    pub(crate) has_dotted_names: bool,
     /// True if a node starts without the agent that measures the size of objects. Without this
     /// agent, older lines use a method that fails on the hidden classes of Java 15 and later.
     pub starts_without_jamm: bool,

@@ -1,6 +1,8 @@
 //! Translates the name of a `cassandra.yaml` setting from any line into the name of the same
 //! setting in a given line.
 
+mod parts;
+
 use crate::kind::ValueKind;
 use crate::line::Line;
 use crate::quantity::Unit;
@@ -76,7 +78,9 @@ impl Line {
     pub fn setting(&self, name: &str, value: &Value) -> Setting {
         let setting = self.by_name(name, value);
         let wrong = match &setting {
-            Setting::Known => self.wrong(name, value),
+            // The server compares such an empty value with an empty default.
+            Setting::Known if value.is_null() && self.is_part_of_empty(name) => None,
+            Setting::Known => self.wrong(name, value).or_else(|| self.wrong_part(name, value)),
             Setting::Named { name, value } => self.wrong(name, value),
             Setting::Refused(_) => None,
         };
@@ -156,7 +160,7 @@ impl Line {
                 return named(renamed.old, renamed.unit.before(value));
             }
         }
-        Setting::Refused(self.refused(name))
+        Setting::Refused(self.dotted(name).unwrap_or_else(|| self.refused(name)))
     }
 
     /// Looks up a setting that has the same name in all lines. In later lines, the value of the
@@ -174,13 +178,10 @@ impl Line {
         }
     }
 
-    /// Returns true if the line has a setting with this name. If the name contains a dot, as in
-    /// `sstable.format`, the part before the dot is the setting. Its value must be an object.
+    /// Returns true if the line has a setting with this name. A name with a dot, such as
+    /// `sstable.selected_format`, is a part of a setting. Cassandra 4.0 has no such names.
     pub fn has_setting(&self, name: &str) -> bool {
-        match name.split_once('.') {
-            None => self.names().any(|known| known == name),
-            Some((whole, _)) => self.kind(whole).is_some_and(ValueKind::may_be_object),
-        }
+        self.has_row(name) && (self.has_dotted_names || !name.contains('.'))
     }
 
     /// Returns true if a setting is a guardrail. The server applies guardrails to the requests of
@@ -199,10 +200,20 @@ impl Line {
         text.map_or_else(|| shown.to_owned(), str::to_owned)
     }
 
-    /// Returns the names of all settings in this line.
+    /// Returns the names of all settings in this line, without their parts.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.names_with_parts().filter(|name| !name.contains('.'))
+    }
+
+    /// Returns the names of all settings in this line, and of all their parts. The name of a part
+    /// has a dot, as in `audit_logging_options.enabled`.
+    pub fn names_with_parts(&self) -> impl Iterator<Item = &'static str> + use<> {
         let rows = self.settings.lines().filter(|line| !line.contains('>'));
         rows.filter_map(|row| row.split(' ').next())
+    }
+
+    fn has_row(&self, name: &str) -> bool {
+        self.names_with_parts().any(|known| known == name)
     }
 
     fn renamed(&self) -> impl Iterator<Item = RenamedSetting> + use<> {
@@ -219,7 +230,7 @@ impl Line {
 
     fn refused(&self, name: &str) -> SettingRefusal {
         let own = self.name;
-        let has = |line: &&&Line| line.has_setting(name);
+        let has = |line: &&&Line| line.has_row(name);
         let (older, newer) = LINES.split_at(self.age());
         let gone = self.gone.iter().chain(older.iter().flat_map(|line| line.gone));
         let instead = gone.clone().find(|(gone, _)| *gone == name).map(|(_, instead)| *instead);
@@ -257,10 +268,20 @@ impl Line {
         SettingRefusal {
             lack: Lack::Unknown,
             why: format!("Cassandra {own} has no setting {name} in its cassandra.yaml"),
-            hint: similar(name, self.names()).map_or_else(
+            hint: self.near(name).map_or_else(
                 || "remove it".to_owned(),
                 |near| format!("did you mean `{near}`?"),
             ),
+        }
+    }
+
+    /// Returns the setting or the part that a misspelt name probably means.
+    fn near(&self, name: &str) -> Option<String> {
+        match name.rsplit_once('.') {
+            Some((whole, part)) => {
+                similar(part, self.parts(whole)).map(|near| format!("{whole}.{near}"))
+            }
+            None => similar(name, self.names()).map(str::to_owned),
         }
     }
 }

@@ -40,6 +40,7 @@ pub(crate) static LINE: Line = Line {
         big: "nb",
         bti: None,
     },
+    has_dotted_names: false,
     starts_without_jamm: false,
     has_cluster_metadata: false,
     has_metric_tables: false,

@@ -46,6 +46,7 @@ pub(crate) static LINE: Line = Line {
         big: "oa",
         bti: Some("da"),
     },
+    has_dotted_names: true,
     starts_without_jamm: true,
     has_cluster_metadata: false,
     has_metric_tables: false,

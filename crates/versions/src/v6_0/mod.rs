@@ -41,6 +41,7 @@ pub(crate) static LINE: Line = Line {
         big: "pa",
         bti: Some("ea"),
     },
+    has_dotted_names: true,
     starts_without_jamm: true,
     has_cluster_metadata: true,
     has_metric_tables: true,
