@@ -339,10 +339,10 @@ mod tests {
             read_back(&lost),
             format!(
                 "{of}: {counts}. The configuration allows the loss of 6 of these rows: power was \
-                 lost. It does not allow the loss of 4, because the server did not \
-                 acknowledge their writes within 15.0 s of a failure. The server acknowledged the oldest lost \
-                 write by second 31.5 of the trial. Affected rows: 12 (lost, acknowledged by second \
-                 31.5), 7 (stale)."
+                 lost. It does not allow the loss of 4, because the server did not acknowledge \
+                 their writes within 15.0 s of a failure. The server acknowledged the oldest \
+                 lost write by second 31.5 of the trial. Affected rows: 12 (lost, acknowledged \
+                 by second 31.5), 7 (stale)."
             )
         );
     }

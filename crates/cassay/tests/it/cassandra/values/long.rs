@@ -140,7 +140,7 @@ fn disagreements(line: &Line, questions: &[Question]) -> Vec<String> {
         .filter(|(question, said)| question.is_other(line, said.starts_with("refused")))
         .map(|(question, said)| format!("{} {}: {said}", line.name, question.text().trim_end()))
         .collect();
-    println!(
+    eprintln!(
         "{}: {} values, {} other answers",
         line.name,
         texts.len(),
