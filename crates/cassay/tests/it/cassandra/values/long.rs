@@ -134,19 +134,12 @@ fn disagreements(line: &Line, questions: &[Question]) -> Vec<String> {
     let answers = answered(&cache, &release, "Values.java", &texts);
     let said: Vec<&str> = answers.lines().filter_map(|line| line.strip_prefix("ANSWER ")).collect();
     assert_eq!(said.len(), texts.len(), "{}", line.name);
-    let wrong: Vec<String> = questions
+    questions
         .iter()
         .zip(&said)
         .filter(|(question, said)| question.is_other(line, said.starts_with("refused")))
         .map(|(question, said)| format!("{} {}: {said}", line.name, question.text().trim_end()))
-        .collect();
-    eprintln!(
-        "{}: {} values, {} other answers",
-        line.name,
-        texts.len(),
-        wrong.len()
-    );
-    wrong
+        .collect()
 }
 
 fn assert_same(wrong: &[String]) {
