@@ -24,10 +24,7 @@ const OF_RULES: [(&str, &str); 21] = [
     ("V13", "A fault was not confirmed, or not healed"),
     ("V14", "Reads returned data that differs from the writes"),
     ("V15", "The run's records are not sufficient to repeat it"),
-    (
-        "V16",
-        "The records do not contain the ratio of data to memory",
-    ),
+    ("V16", "The records omit the ratio of data to memory"),
     ("V17", "Probes cost too much"),
     ("V18", "Other programs used the machine"),
     ("V19", "The target did not answer for some time"),

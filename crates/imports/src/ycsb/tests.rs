@@ -404,7 +404,7 @@ fn a_property_without_effect_is_named_in_a_note() {
         ),
         (
             "load -P a -p core_workload_insertion_retry_limit=10000",
-            "cassay retries an insert 255 times",
+            "cassay retries an insert at most 255 times",
         ),
         ("run -P a", "`hosts` is missing: cassay uses localhost"),
         (

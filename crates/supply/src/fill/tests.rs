@@ -70,7 +70,7 @@ fn mavens_files_are_copied_others_fetched_and_nothing_is_left() {
         "{lines:?}"
     );
     assert!(
-        lines[1].starts_with("downloading 1 jar of Cassandra"),
+        lines[1].starts_with("cassay downloads 1 jar of Cassandra"),
         "{lines:?}"
     );
     assert_eq!(folders(cache.path()), [recipe.folder_in(cache.path())]);
