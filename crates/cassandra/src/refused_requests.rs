@@ -124,7 +124,7 @@ fn node_cause(name: &str, volume: Option<VolumeUse>, log: &str) -> Option<String
     let mut parts = Vec::new();
     if let Some(volume) = volume.filter(|volume| volume.available_bytes < ROOM_BYTES_MIN) {
         parts.push(format!(
-            "the data volume of the node is full ({} of {} free)",
+            "the data volume of the node is almost full ({} of {} free)",
             number::bytes(volume.available_bytes),
             number::bytes(volume.total_bytes)
         ));
@@ -215,7 +215,7 @@ mod tests {
         let said = node_cause("node2", volume(MIB / 2), "").unwrap();
         assert_eq!(
             said,
-            "node2: the data volume of the node is full (512 KiB of 1 GiB free)"
+            "node2: the data volume of the node is almost full (512 KiB of 1 GiB free)"
         );
         assert_eq!(node_cause("node2", volume(ROOM_BYTES_MIN), ""), None);
     }

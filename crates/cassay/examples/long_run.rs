@@ -2,14 +2,12 @@
 //! files, so they are like the files of a real run. `cargo xtask long` measures the program on
 //! them.
 //!
-//! ```text
-//! cargo run --profile launch -p cassay --example long_run -- RESULTS STUDY SECONDS NODES RUNS
-//! ```
-//! Every trial of the study's plan gets `SECONDS` seconds of intervals of three kinds. It also gets
-//! the readings per second of the probes of `NODES` hosts and nodes. The files of the first trial
-//! are linked into the folders of the other trials. If RUNS is 1, the run has no findings, like a
-//! run that was interrupted after its last trial, and `cassay resume` does the analysis. If RUNS is
-//! higher, each run has findings.
+//! ```text cargo run --profile launch -p cassay --example long_run -- RESULTS STUDY SECONDS NODES
+//! RUNS ``` Every trial of the study's plan gets `SECONDS` intervals of one second, with three
+//! kinds of operation. It also gets one reading per second of each series of the probes, for
+//! `NODES` hosts and `NODES` nodes. The files of the first trial are linked into the folders of the
+//! other trials. If RUNS is 1, the run has no findings, like a run that was interrupted after its
+//! last trial, and `cassay resume` does the analysis. If RUNS is higher, each run has findings.
 
 use anyhow::{Context, Result};
 use measure::{Interval, KindInterval, Times, clock};

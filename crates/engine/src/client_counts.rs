@@ -25,8 +25,8 @@ pub struct ClientCounts {
 }
 
 impl ClientCounts {
-    /// Adds a second of the measured load, without its latencies. The rules judge latencies only
-    /// for trials with a single client.
+    /// Adds the counts of one second of the measured load, without latencies. The rules judge
+    /// latencies only for trials with a single client.
     pub fn push(&mut self, second: ClientSecond, window_from_ns: u64) {
         let kind = KindInterval {
             outcomes: second.outcomes,

@@ -298,8 +298,8 @@ impl TrialRun<'_> {
         Ok(None)
     }
 
-    /// Checks that the tables match the statements. A null target needs no check, because it has
-    /// the tables of the program and no rows.
+    /// Checks that the tables match the statements. A null target needs no check, because it
+    /// accepts every statement of the workload and stores no rows.
     fn check_schema(&mut self, running: &Running, state: &mut State) -> Result<()> {
         if running.is_null() || running.cluster.is_null_server()? {
             self.rows.are_said = false;

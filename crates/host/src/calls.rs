@@ -230,8 +230,8 @@ pub struct VolumeCapabilities;
 #[derive(Serialize, Deserialize)]
 pub struct MachineCapabilities;
 
-/// Requests all processes that the agent has started, with the exit status of those that have
-/// ended.
+/// Requests a list of all processes that the agent has started, with the exit status of those that
+/// have ended.
 #[derive(Serialize, Deserialize)]
 pub struct Processes;
 

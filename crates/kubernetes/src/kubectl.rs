@@ -270,7 +270,7 @@ fn explained(why: &str, arguments: &[&str]) -> String {
             "\nhint: see `kubectl config get-contexts`"
         }
         _ if why.contains("connect to the server") || why.contains("connection to the server") => {
-            "\nhint: check the server of that context: `kubectl cluster-info`"
+            "\nhint: check that the API server answers: `kubectl cluster-info`"
         }
         _ if why.contains("must be logged in") => {
             "\nhint: log in as the cluster's provider requires; then `kubectl auth whoami` must \

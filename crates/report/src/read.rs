@@ -241,7 +241,7 @@ fn files() -> Vec<FileView> {
         ("trials/*/trial.json", "the settings of one trial"),
         (
             "trials/*/intervals.ndjson",
-            "one record per second and kind of operation, and the client's own records",
+            "one record per second and kind of operation, and records about the client",
         ),
         (
             "trials/*/latency.hlog",

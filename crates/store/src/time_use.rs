@@ -67,7 +67,8 @@ pub struct StepTimeRecord {
     pub seconds: f64,
 }
 
-/// Returns the use of time of a run that finishes at `now_unix_ns`. The journal must be undamaged.
+/// Returns how a run used its time. The run finishes at `now_unix_ns`. The journal must be
+/// undamaged.
 pub fn time_use(
     journal: &[JournalRecord],
     now_unix_ns: u64,

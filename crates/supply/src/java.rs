@@ -14,7 +14,8 @@ use target_spec::{JavaWanted, java_in_release, java_major, majors_words};
 /// seconds.
 const VERSION_LIMIT: Duration = Duration::from_secs(60);
 
-/// Folders in which packages and users install Java. Each subfolder may be the home of a Java.
+/// Folders in which packages and users install Java. Each subfolder may be the home of a Java
+/// installation.
 const HOMES: [&str; 5] = [
     "/usr/lib/jvm",
     "/usr/java",

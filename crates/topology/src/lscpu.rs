@@ -125,7 +125,8 @@ fn table(rows: &[Value], place: &str) -> Result<Raw, String> {
             raw.notes.push(format!("the table of lscpu has no column {what}"));
         }
     }
-    raw.notes.push("lscpu does not report memory, distances or devices".to_owned());
+    raw.notes
+        .push("lscpu does not report memory, devices, or distances between NUMA nodes".to_owned());
     let number = |id: &String| id.rsplit(' ').next().and_then(|last| last.parse().ok());
     raw.kinds = core_kinds::by_speed(columns.mhz, &raw.online);
     raw.packages = columns.packages.iter().map(|(id, set)| (number(id), set.clone())).collect();

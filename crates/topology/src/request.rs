@@ -89,7 +89,7 @@ pub enum Unit {
 pub enum Housekeeping {
     /// No reserved CPUs. Instances may use every core.
     None,
-    /// The ratio of Seastar's perftune, which is one core on each node for every 16 cores, rounded
+    /// The rule of Seastar's perftune: one reserved core for every 16 cores of a NUMA node, rounded
     /// up. If the instances do not fit on the other cores, the plan omits the reserve and warns.
     Perftune,
     /// This number of reserved cores on each node.

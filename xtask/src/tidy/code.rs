@@ -180,8 +180,8 @@ pub fn hot_loop(tree: &Tree) -> Vec<Violation> {
 /// Checks that pure crates do not contain the words of [`PURE_BANS`], and that the crate of plans
 /// does not contain those of [`PLAN_BANS`].
 pub fn pure_crates(tree: &Tree) -> Vec<Violation> {
-    let pure = PURE_CRATES.map(|name| (name, &PURE_BANS[..], "is pure"));
-    let all = pure.into_iter().chain([(PLANS, &PLAN_BANS[..], "only plans")]);
+    let pure = PURE_CRATES.map(|name| (name, &PURE_BANS[..], "must be pure"));
+    let all = pure.into_iter().chain([(PLANS, &PLAN_BANS[..], "may only plan")]);
     let mut found = Vec::new();
     for (name, bans, is) in all {
         let folder = format!("crates/{name}/src/");
@@ -358,9 +358,9 @@ mod tests {
         assert_eq!(
             lines(&found),
             [
-                (3, "`std::fs` in `cql`, which is pure"),
-                (4, "`std::thread` in `cql`, which is pure"),
-                (3, "`std::env` in `study`, which only plans"),
+                (3, "`std::fs` in `cql`, which must be pure"),
+                (4, "`std::thread` in `cql`, which must be pure"),
+                (3, "`std::env` in `study`, which may only plan"),
             ]
         );
     }

@@ -186,7 +186,7 @@ const FORMS: &[Form] = &[
     },
     Form {
         is: |file| file.has("DSA PRIVATE KEY"),
-        called: "a private key for DSA, which TLS no longer uses",
+        called: "a DSA private key, which TLS no longer uses",
         certificates: NO_CERTIFICATE,
         key: Advice("specify a private key for RSA, ECDSA or Ed25519, and its certificate"),
     },

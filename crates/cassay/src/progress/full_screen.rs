@@ -326,7 +326,7 @@ fn keys(now: &Now) -> Line {
     let text = if now.has_help {
         "? back"
     } else {
-        "q lines instead of this screen · ? help · Ctrl-C stops the run"
+        "q leaves this screen · ? shows help · Ctrl-C stops the run"
     };
     Line::default().with(Tone::Faint, text)
 }

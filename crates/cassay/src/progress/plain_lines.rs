@@ -114,7 +114,8 @@ fn text(value: Known) -> String {
     format!("{}{}", value.sign(), significant(value.least(), 3))
 }
 
-/// Widths of the columns for the names and the figures of all trials.
+/// Width of the names of trials, and the width that remains for the cause after the verdict. Both
+/// apply to all trials.
 pub struct FigureColumns {
     name: usize,
     /// Number of columns that remain after the verdict.

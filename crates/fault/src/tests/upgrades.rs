@@ -132,7 +132,8 @@ fn nodes_go_back_with_the_files_that_they_had_and_are_repaired() {
     assert!(last.words.contains("node1 is 4.1.10"), "{last:?}");
 }
 
-/// The duration in the study counts from the time when the canary is up.
+/// If nodes are rolled back, the duration in the study counts from the time when the canary is up.
+/// Otherwise it counts from the injection.
 #[test]
 fn a_canary_holds_for_its_time_from_when_it_was_upgraded() {
     let kind = FaultKind::find("rolling-upgrade").unwrap();

@@ -164,8 +164,8 @@ impl Source {
         mix(lane(self.seed, PADS) ^ mix(key))
     }
 
-    /// Returns the operation that wrote a value, which the letters of the value encode. Returns
-    /// `None` if the value is too short.
+    /// Decodes the number of the operation that wrote a value from the letters of the value.
+    /// Returns `None` if the value is too short.
     fn writer_of(&self, key: u64, value: &[u8]) -> Option<u64> {
         let letters = value.get(..WRITER_LETTERS)?.iter().rev();
         let number = letters.fold(0u64, |sum, letter| {

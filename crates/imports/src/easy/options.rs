@@ -47,7 +47,7 @@ pub(super) struct Options {
     given: BTreeMap<&'static str, (String, usize)>,
     /// Values of `--cql`, which may occur several times.
     pub(super) cql: Vec<String>,
-    /// Words that begin with `--field.`, without this prefix, each with its index.
+    /// Words that begin with `--field.`. Each is stored without this prefix, with its word index.
     pub(super) fields: Vec<(String, usize)>,
     pub(super) parameters: Vec<(String, usize)>,
     /// The name of the workload, and its word index.

@@ -96,7 +96,7 @@ pub(crate) const MIXED: [KnownParam; 2] = [
         "clustering=",
         ANY,
         "gaussian(1..10)",
-        "Consecutive operations of one kind: a distribution",
+        "Distribution of the number of consecutive operations of one kind",
     ),
 ];
 
@@ -118,7 +118,7 @@ pub(crate) const USER: [KnownParam; 3] = [
         "clustering=",
         ANY,
         "gaussian(1..10)",
-        "Consecutive operations of one kind: a distribution",
+        "Distribution of the number of consecutive operations of one kind",
     ),
 ];
 

@@ -92,7 +92,10 @@ fn other_keyspace(name: &str, own: &str) -> Option<String> {
         return Some("a change of the server's own tables".to_owned());
     }
     (!name.eq_ignore_ascii_case(own)).then(|| {
-        format!("a change of the keyspace {name}, which is not the study's keyspace {own}")
+        format!(
+            "a statement that selects or changes keyspace {name}, which is not the study's \
+             keyspace {own}"
+        )
     })
 }
 
@@ -199,7 +202,9 @@ mod tests {
         assert_eq!(
             beyond_data("TRUNCATE other.t", "k"),
             Ok(Some(
-                "a change of the keyspace other, which is not the study's keyspace k".to_owned()
+                "a statement that selects or changes keyspace other, which is not the study's \
+                 keyspace k"
+                    .to_owned()
             ))
         );
     }

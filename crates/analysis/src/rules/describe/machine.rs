@@ -145,8 +145,8 @@ pub fn workers_waited(for_others: f64, waited: f64, limits: [f64; 2]) -> Stateme
     Statement::with(words, share.within(limits))
 }
 
-/// V18: states the time in which some task waited for other programs, and the total time in which
-/// some task waited.
+/// V18: states the share of the time in which at least one task waited for a CPU because of other
+/// programs. Also states the share with any wait for a CPU.
 pub fn tasks_waited(for_others: f64, waited: f64, limits: [f64; 2]) -> Statement {
     let words = format!(
         "at least one task waited for other programs for {} of the time (limit {}; any wait for a \

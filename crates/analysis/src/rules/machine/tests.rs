@@ -171,8 +171,8 @@ fn a_client_that_was_stopped_is_found_in_closed_loops_too() {
     assert!(detail.contains("timer delays are unknown"), "{detail}");
 }
 
-/// The same stall weighs less in a longer window, but a stall of two seconds is too long in any
-/// window.
+/// The limits for a stall grow with the window, up to a maximum. So a stall of more than two
+/// seconds fails in any window.
 #[test]
 fn the_limits_of_a_stall_follow_the_window() {
     let long = |seconds: f64, stall_s: f64| {

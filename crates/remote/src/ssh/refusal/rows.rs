@@ -127,12 +127,12 @@ pub(super) const BY_KUBECTL: [Row; 12] = [
     Row {
         words: &["connection to the server", "refused"],
         cause: "the cluster's API server does not answer (LINE)",
-        hint: "check the server of that context: `kubectl cluster-info`",
+        hint: "check that the API server answers: `kubectl cluster-info`",
     },
     Row {
         words: &["Unable to connect to the server"],
         cause: "kubectl cannot reach the cluster's API server (LINE)",
-        hint: "check the server of that context: `kubectl cluster-info`",
+        hint: "check that the API server answers: `kubectl cluster-info`",
     },
     Row {
         words: &["certificate"],
