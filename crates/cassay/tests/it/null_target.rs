@@ -258,7 +258,7 @@ fn a_server_of_another_process_is_attached_to() {
     server.interrupt();
     let said = server.end().ended_with(0);
     let counts = format!(
-        "{} reads, {} writes, 0 refused",
+        "{} reads and {} writes; it refused 0 requests",
         count("read"),
         count("write")
     );

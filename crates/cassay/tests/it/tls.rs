@@ -216,7 +216,7 @@ fn agents_whose_issuer_is_unknown_name_the_key_that_helps() {
     // A server without MBeans is still a valid target.
     drop(cluster.expect("it answers CQL"));
     assert!(
-        said.contains("`tls: {ca: FILE}` of `target.attach.jolokia`"),
+        said.contains("in `target.attach.jolokia`, as `tls: {ca: FILE}`"),
         "{said}"
     );
 }
@@ -264,6 +264,6 @@ fn all_clients_show_a_certificate_to_a_server_that_wants_one() {
     );
     let before = server.counts().requests();
     let refused = lab.cassay(&["run", "study.yaml", "--allow", "create=keyspace1"]);
-    refused.says(&["`tls: {cert: FILE, key: FILE}` of `target.attach`"]);
+    refused.says(&["in `target.attach`, as `tls: {cert: FILE, key: FILE}`"]);
     assert_eq!(server.counts().requests(), before);
 }

@@ -161,7 +161,7 @@ fn nodes_that_want_a_certificate_of_their_clients_are_shown_it() {
         &study.replace(", cert: me.pem, key: me.key", ""),
     );
     let refused = lab.cassay(&["run", "study.yaml", "--allow", "create=nobodys"]).ended_with(1);
-    refused.says(&["`tls: {cert: FILE, key: FILE}` of `target.attach`"]);
+    refused.says(&["in `target.attach`, as `tls: {cert: FILE, key: FILE}`"]);
 }
 
 /// Tests a replacement for Astra's proxy and metadata service, in front of real nodes. The client

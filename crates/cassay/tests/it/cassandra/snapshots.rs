@@ -267,7 +267,7 @@ fn a_foreign_cluster_is_unchanged_after_a_killed_restore(lab: &Lab, ours: &Clust
     let mut command = lab.command(&arguments);
     command.env("CASSAY_SHARED_MACHINE", "1");
     let mut run = Started::new(command);
-    run.wait_for("restoring keyspace1");
+    run.wait_for("cassay restores keyspace1");
     run.wait_until("they are off", || !is_on());
     let snapshots = || snapshots_below(&lab.clusters(), "keyspace1");
     assert_eq!(snapshots().len(), ours.nodes().len());

@@ -197,7 +197,8 @@ fn a_closed_stdout_takes_nothing_and_dev_null_all() {
         shell.current_dir(lab.path()).env("CASSAY_DATA", "data");
         let said = ProgramOutput::from_output(shell.output().unwrap()).ended_with(code);
         assert_eq!(
-            said.stderr.contains("write to stdout: it is closed"),
+            said.stderr
+                .contains("could not write to stdout, so the output is incomplete: it is closed"),
             code == 1
         );
     }

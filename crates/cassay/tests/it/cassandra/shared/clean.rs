@@ -46,11 +46,11 @@ fn a_study_takes_its_own_tables_again_and_clean_drops_them() {
     let left =
         format!("made_again.kv remains on {node}; to drop it: cassay clean --target {target}");
     lab.cassay(&run).measured(&lab).says(&[&left]);
-    lab.cassay(&run).measured(&lab).says(&[&left, "comes from the run again/"]);
+    lab.cassay(&run).measured(&lab).says(&[&left, "the run again/"]);
     // In another results folder, the study's name shows that the tables belong to the study. A
     // study with another name may not write to them.
     let other = [&run[..], &["--out", "other"]].concat();
-    lab.cassay(&other).says(&["comes from the run again/"]);
+    lab.cassay(&other).says(&["the run again/"]);
     lab.write(
         "study.yaml",
         &STUDY.replace("again\n", "twin\n").replace("NODE", &node.to_string()),
