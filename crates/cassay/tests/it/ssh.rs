@@ -428,7 +428,10 @@ fn machines_are_looked_at_and_what_nobody_has_is_cleaned_away() {
     assert_eq!(seen[0]["root"], false);
     assert!(seen[0]["clock_bound_ns"].as_u64() > Some(0), "{seen:#}");
     let said = cassay(&["hosts", "check", "lab.yaml"]).to_string();
-    assert!(said.contains("left files on the machine (host host1)"), "{said}");
+    assert!(
+        said.contains("left files on the machine (host host1)"),
+        "{said}"
+    );
     cassay(&["hosts", "clean", "lab.yaml"])
         .ended_with(0)
         .says(&["cassay removed the cluster 1a2b-3c"]);
