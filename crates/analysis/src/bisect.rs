@@ -166,8 +166,8 @@ pub fn next(seen: &[SeenBuild], higher_is_better: bool) -> Next {
     Next::Found { build: bad, effect }
 }
 
-/// Returns the build that is nearest to the middle between the builds `good` and `bad`. Returns
-/// `None` if there is no build between them, or if none of these builds can be compared.
+/// Returns the comparable build that is nearest to the middle between the builds `good` and `bad`.
+/// Returns `None` if the range between `good` and `bad` contains no comparable build.
 fn between(seen: &[SeenBuild], good: usize, bad: usize) -> Option<usize> {
     let middle = good.midpoint(bad);
     let can = (good + 1..bad).filter(|build| !seen[*build].is_skipped);

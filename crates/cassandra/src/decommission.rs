@@ -58,8 +58,8 @@ fn leave(file: &Path) -> Result<()> {
             }
             // Another process has already started the decommission.
             "LEAVING" => clock::sleep(POLL),
-            // In any other mode, the helper has nothing to do. Gossip evicts a node that failed to
-            // join, and a node that has left is no longer in the ring.
+            // In any other mode, this function has nothing to do. Gossip evicts a node that failed
+            // to join, and a decommissioned node has already left the ring.
             _ => return Ok(()),
         }
         if deadline.passed() {

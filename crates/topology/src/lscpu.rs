@@ -18,6 +18,9 @@ use crate::cpuset::{CPU_NUMBERS_MAX, CpuSet};
 use crate::error::ReadError;
 use crate::machine::Machine;
 
+/// Note about the properties of a machine that no output of lscpu contains.
+const UNREPORTED: &str = "lscpu does not report memory, devices, or distances between NUMA nodes";
+
 const HINT: &str = "write the file with `LC_ALL=C lscpu -J -e=CPU,NODE,SOCKET,CORE,CACHE,ONLINE`";
 
 pub(crate) fn read(text: &str, place: &str) -> Result<Machine, ReadError> {
@@ -125,8 +128,7 @@ fn table(rows: &[Value], place: &str) -> Result<Raw, String> {
             raw.notes.push(format!("the table of lscpu has no column {what}"));
         }
     }
-    raw.notes
-        .push("lscpu does not report memory, devices, or distances between NUMA nodes".to_owned());
+    raw.notes.push(UNREPORTED.to_owned());
     let number = |id: &String| id.rsplit(' ').next().and_then(|last| last.parse().ok());
     raw.kinds = core_kinds::by_speed(columns.mhz, &raw.online);
     raw.packages = columns.packages.iter().map(|(id, set)| (number(id), set.clone())).collect();

@@ -135,13 +135,19 @@ fn find(file: &str, read: ReadFile) -> Result<(String, String), String> {
     Err(format!("{why}; the built-in workloads are {own}"))
 }
 
+/// Returns `name`, or `name` with the lowest number from 2 that makes it unused.
+fn unused_name(name: &str, is_used: impl Fn(&str) -> bool) -> String {
+    if !is_used(name) {
+        return name.to_owned();
+    }
+    let mut numbered = (2..).map(|number| format!("{name}-{number}"));
+    numbered.find(|one| !is_used(one)).unwrap_or_default()
+}
+
 fn append(all: &mut Import, mut more: Import) {
     for step in &mut more.steps {
-        let taken = |name: &str| all.steps.iter().any(|known| known.name == name);
-        if taken(&step.name) {
-            let numbered = (2..).map(|n| format!("{}-{n}", step.name));
-            step.name = numbered.into_iter().find(|n| !taken(n)).unwrap_or_default();
-        }
+        let is_used = |name: &str| all.steps.iter().any(|known| known.name == name);
+        step.name = unused_name(&step.name, is_used);
         all.steps.push(step.clone());
     }
     all.notes.append(&mut more.notes);

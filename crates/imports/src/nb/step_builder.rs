@@ -371,12 +371,8 @@ impl<'a> Builder<'a> {
             ratios.push(ratio);
             // Histogram logs do not permit commas or spaces in names, so hyphens replace them.
             let name = op.name.replace(|c: char| c == ',' || c.is_whitespace(), "-");
+            let name = super::unused_name(&name, |one| kinds.iter().any(|kind| kind.name == one));
             let mut kind = Kind::new(name, !operation.statement.returns_rows);
-            let taken = |name: &str| kinds.iter().any(|kind| kind.name == name);
-            if taken(&kind.name) {
-                let mut numbered = (2..).map(|n| format!("{}-{n}", kind.name));
-                kind.name = numbered.find(|name| !taken(name)).unwrap_or_default();
-            }
             kind.policy = operation.policy;
             kinds.push(kind);
             statements.push(operation.statement);

@@ -102,8 +102,7 @@ fn conclude(known: &BTreeMap<String, String>, raw: &mut Raw) {
         "the summary of lscpu does not report which CPUs share a core ({threads} threads each), an \
          L3 cache or a package. cassay assumes the usual numbering. `lscpu -J -e` reports it"
     ));
-    raw.notes
-        .push("lscpu does not report memory, devices, or distances between NUMA nodes".to_owned());
+    raw.notes.push(super::UNREPORTED.to_owned());
 }
 
 /// Splits the cores, in order, into `count` parts whose sizes are as equal as possible.
