@@ -73,7 +73,7 @@ fn a_plan_names_missing_jars_and_a_failed_fetch_gives_a_remedy() {
     ];
     let said = fresh(&lab, &nobody).ended_with(1);
     said.says(&[
-        "downloading 101 jars",
+        "cassay downloads 101 jars",
         "cassay cannot reach",
         "cassay supply import FILE",
     ]);
