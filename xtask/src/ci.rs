@@ -481,27 +481,14 @@ fn quick_java() -> Result<String> {
 /// Runs a step, and prints its duration and CPU time. Returns the duration in seconds.
 fn timed(name: &str, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
     println!("== {name}");
-    let (started, cpu_s) = (now(), children_cpu_s());
+    let (started, cpu_s) = (now(), process::children_cpu_s());
     work()?;
     let seconds = (now() - started).as_secs_f64();
     println!(
         "== {name}: passed in {seconds:.0} s ({:.0} s of CPU)",
-        children_cpu_s() - cpu_s
+        process::children_cpu_s() - cpu_s
     );
     Ok(seconds)
-}
-
-/// Returns the CPU time of all ended child processes in seconds, or 0 if it cannot be read.
-fn children_cpu_s() -> f64 {
-    /// Number of ticks per second in /proc/self/stat (USER_HZ). The number does not depend on the
-    /// tick rate of the kernel.
-    const TICKS_PER_S: f64 = 100.0;
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The name of the program may contain blanks. In the fields after the name, cutime and cstime
-    // are the 14th and the 15th.
-    let (_, fields) = stat.rsplit_once(") ").unwrap_or_default();
-    let ticks = fields.split(' ').skip(13).take(2).filter_map(|text| text.parse::<f64>().ok());
-    ticks.sum::<f64>() / TICKS_PER_S
 }
 
 /// Returns the time since an arbitrary point. xtask cannot use the crate `measure` for this,

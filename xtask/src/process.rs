@@ -111,8 +111,9 @@ pub fn read_output(
     Ok((said, status.success()))
 }
 
-/// Runs a program in a folder, and passes each line of its stdout to `heard` immediately. Returns
-/// the whole output of the program, and true if the program exited with 0.
+/// Runs a program in a folder. Passes each line of its stdout to `heard` immediately, with the CPU
+/// time of the program and its ended children in seconds. Returns the whole output of the program,
+/// and true if the program exited with 0.
 ///
 /// # Errors
 /// The program cannot be started, or its output cannot be read.
@@ -121,7 +122,7 @@ pub fn heard(
     program: &str,
     arguments: &[&str],
     variables: &[(&str, String)],
-    mut heard: impl FnMut(&str),
+    mut heard: impl FnMut(&str, f64),
 ) -> Result<(String, bool)> {
     let line = || format!("run `{program} {}`", arguments.join(" "));
     let mut child = command(program, arguments)
@@ -132,6 +133,7 @@ pub fn heard(
         .stderr(Stdio::piped())
         .spawn()
         .with_context(line)?;
+    let stat = format!("/proc/{}/stat", child.id());
     let stdout = child.stdout.take().context("its stdout")?;
     let mut stderr = child.stderr.take().context("its stderr")?;
     // Another thread reads stderr, because a full pipe would block the program.
@@ -143,7 +145,8 @@ pub fn heard(
     for text in std::io::BufReader::new(stdout).split(b'\n') {
         let text = text.with_context(line)?;
         let text = String::from_utf8_lossy(&text);
-        heard(&text);
+        // The file exists even if the program has ended, because nothing has waited for it yet.
+        heard(&text, cpu_ticks(&stat, 11, 4) / TICKS_PER_S);
         said += &text;
         said.push('\n');
     }
@@ -152,6 +155,26 @@ pub fn heard(
         said += &String::from_utf8_lossy(&aside);
     }
     Ok((said, status.success()))
+}
+
+/// Number of ticks per second in /proc/PID/stat (USER_HZ). The number does not depend on the tick
+/// rate of the kernel.
+const TICKS_PER_S: f64 = 100.0;
+
+/// Returns the CPU time of all ended child processes in seconds, or 0 if it cannot be read.
+pub fn children_cpu_s() -> f64 {
+    cpu_ticks("/proc/self/stat", 13, 2) / TICKS_PER_S
+}
+
+/// Returns the sum of `count` fields of a file /proc/PID/stat in ticks, or 0 if the file cannot be
+/// read. `first` counts the fields after the program's name from 0. Fields 11 to 14 are utime,
+/// stime, cutime and cstime.
+fn cpu_ticks(stat: &str, first: usize, count: usize) -> f64 {
+    let stat = std::fs::read_to_string(stat).unwrap_or_default();
+    // The name of the program may contain blanks.
+    let (_, fields) = stat.rsplit_once(") ").unwrap_or_default();
+    let ticks = fields.split(' ').skip(first).take(count);
+    ticks.filter_map(|text| text.parse::<f64>().ok()).sum()
 }
 
 /// Runs a program and returns its stdout. If the program does not exit with 0, fails with its

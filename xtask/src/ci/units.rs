@@ -142,22 +142,24 @@ impl Unit {
         let own = [("CARGO_MANIFEST_DIR", folder), (UNIT, number.to_string())];
         let variables = [variables, &own].concat();
         let mut seconds = Vec::new();
-        let mut last_s = super::now().as_secs_f64();
-        let heard = |line: &str| {
+        let (mut last_s, mut last_cpu_s) = (super::now().as_secs_f64(), 0.0);
+        let heard = |line: &str, cpu_s: f64| {
             let now_s = super::now().as_secs_f64();
             // The tests of a unit run one after the other. So the duration of a test is the time
             // from the end of the previous test to its own end.
             if let Some(test) = ended(line) {
-                seconds.push((test.to_owned(), now_s - last_s));
-                last_s = now_s;
+                let (took_s, took_cpu_s) = (now_s - last_s, cpu_s - last_cpu_s);
+                if took_s >= UNIT_S {
+                    let name = &self.program.name;
+                    println!("{took_s:7.1} s ({took_cpu_s:.1} s of CPU)  {name} {test}");
+                }
+                seconds.push((test.to_owned(), took_s));
+                (last_s, last_cpu_s) = (now_s, cpu_s);
             }
         };
         let folder = &self.program.folder;
         let (said, passed) =
             process::heard(folder, &self.program.path, &arguments, &variables, heard)?;
-        for (test, seconds) in seconds.iter().filter(|(_, seconds)| *seconds >= UNIT_S) {
-            println!("{seconds:7.1} s  {} {test}", self.program.name);
-        }
         if !passed {
             println!("{said}");
         }
