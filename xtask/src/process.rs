@@ -5,6 +5,7 @@ use crate::tree;
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::OsString;
 use std::io::{BufRead, Read};
+use std::ops::Range;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -111,9 +112,9 @@ pub fn read_output(
     Ok((said, status.success()))
 }
 
-/// Runs a program in a folder. Passes each line of its stdout to `heard` immediately, with the CPU
-/// time of the program and its ended children in seconds. Returns the whole output of the program,
-/// and true if the program exited with 0.
+/// Runs a program in a folder. Passes each line of its stdout to `heard` immediately, with a
+/// function that reads the CPU time of the program and its ended children in seconds. Returns the
+/// whole output of the program, and true if the program exited with 0.
 ///
 /// # Errors
 /// The program cannot be started, or its output cannot be read.
@@ -122,7 +123,7 @@ pub fn heard(
     program: &str,
     arguments: &[&str],
     variables: &[(&str, String)],
-    mut heard: impl FnMut(&str, f64),
+    mut heard: impl FnMut(&str, &dyn Fn() -> f64),
 ) -> Result<(String, bool)> {
     let line = || format!("run `{program} {}`", arguments.join(" "));
     let mut child = command(program, arguments)
@@ -134,6 +135,8 @@ pub fn heard(
         .spawn()
         .with_context(line)?;
     let stat = format!("/proc/{}/stat", child.id());
+    // The file exists even if the program has ended, because nothing has waited for it yet.
+    let cpu_s = || own_and_children_cpu_s(&read_proc(&stat)).unwrap_or_default();
     let stdout = child.stdout.take().context("its stdout")?;
     let mut stderr = child.stderr.take().context("its stderr")?;
     // Another thread reads stderr, because a full pipe would block the program.
@@ -145,8 +148,7 @@ pub fn heard(
     for text in std::io::BufReader::new(stdout).split(b'\n') {
         let text = text.with_context(line)?;
         let text = String::from_utf8_lossy(&text);
-        // The file exists even if the program has ended, because nothing has waited for it yet.
-        heard(&text, cpu_ticks(&stat, 11, 4) / TICKS_PER_S);
+        heard(&text, &cpu_s);
         said += &text;
         said.push('\n');
     }
@@ -157,24 +159,36 @@ pub fn heard(
     Ok((said, status.success()))
 }
 
-/// Number of ticks per second in /proc/PID/stat (USER_HZ). The number does not depend on the tick
-/// rate of the kernel.
-const TICKS_PER_S: f64 = 100.0;
-
 /// Returns the CPU time of all ended child processes in seconds, or 0 if it cannot be read.
 pub fn children_cpu_s() -> f64 {
-    cpu_ticks("/proc/self/stat", 13, 2) / TICKS_PER_S
+    cpu_s(&read_proc("/proc/self/stat"), CHILDREN).unwrap_or_default()
 }
 
-/// Returns the sum of `count` fields of a file /proc/PID/stat in ticks, or 0 if the file cannot be
-/// read. `first` counts the fields after the program's name from 0. Fields 11 to 14 are utime,
-/// stime, cutime and cstime.
-fn cpu_ticks(stat: &str, first: usize, count: usize) -> f64 {
-    let stat = std::fs::read_to_string(stat).unwrap_or_default();
-    // The name of the program may contain blanks.
-    let (_, fields) = stat.rsplit_once(") ").unwrap_or_default();
-    let ticks = fields.split(' ').skip(first).take(count);
-    ticks.filter_map(|text| text.parse::<f64>().ok()).sum()
+/// Returns the CPU time in a text of /proc/PID/stat in seconds: of the process and of its ended
+/// children. `None` if the text is incomplete.
+pub fn own_and_children_cpu_s(stat: &str) -> Option<f64> {
+    cpu_s(stat, OWN_AND_CHILDREN)
+}
+
+/// Fields utime, stime, cutime and cstime of /proc/PID/stat, counted from 0 after the name.
+const OWN_AND_CHILDREN: Range<usize> = 11..15;
+const CHILDREN: Range<usize> = 13..15;
+
+fn cpu_s(stat: &str, times: Range<usize>) -> Option<f64> {
+    /// Number of ticks per second in the file (USER_HZ). The number does not depend on the tick
+    /// rate of the kernel.
+    const TICKS_PER_S: f64 = 100.0;
+    // The name of the program may contain any characters, so the fields are counted from the
+    // closing parenthesis.
+    let (_, fields) = stat.rsplit_once(") ")?;
+    let fields: Vec<&str> = fields.split(' ').collect();
+    let ticks = fields.get(times)?.iter().filter_map(|text| text.parse::<f64>().ok());
+    Some(ticks.sum::<f64>() / TICKS_PER_S)
+}
+
+/// Returns the text of a file in /proc, or an empty text if the process has ended.
+pub fn read_proc(path: &str) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
 }
 
 /// Runs a program and returns its stdout. If the program does not exit with 0, fails with its

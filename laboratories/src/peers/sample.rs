@@ -13,9 +13,6 @@ use xtask::process;
 
 /// Time between two samples of a client.
 const PERIOD: Duration = Duration::from_millis(100);
-/// Number of ticks per second in the processor time of a program (USER_HZ). Linux always counts
-/// this time in hundredths of a second.
-const TICKS_PER_S: f64 = 100.0;
 /// Port of the null target during the benchmark. It differs from Cassandra's port, so that the null
 /// target and Cassandra can run at the same time.
 const NULL_PORT: u16 = 19_042;
@@ -289,25 +286,10 @@ pub fn watch(
 /// Returns the processor time in seconds that a child has used so far, and its peak memory in MB.
 /// The time is `None` when the exit status of the child has already been collected.
 pub fn used(child: &Child) -> (Option<f64>, f64) {
-    let process = format!("/proc/{}", child.id());
-    let peak_mb = peak_kib(&read(&format!("{process}/status"))) * 1024.0 / 1e6;
-    (cpu_seconds(&read(&format!("{process}/stat"))), peak_mb)
-}
-
-/// Returns the text of a file in /proc. The text is empty if the process has ended.
-fn read(path: &str) -> String {
-    std::fs::read_to_string(path).unwrap_or_default()
-}
-
-/// Returns the user and system time in /proc/PID/stat, including the time of child processes whose
-/// exit status was collected.
-fn cpu_seconds(stat: &str) -> Option<f64> {
-    // The name of the process may contain any characters, so fields are counted from the closing
-    // parenthesis. The next field is field 3.
-    let (_, after_name) = stat.rsplit_once(") ")?;
-    let fields: Vec<&str> = after_name.split(' ').collect();
-    let ticks: f64 = fields.get(11..15)?.iter().filter_map(|f| f.parse::<f64>().ok()).sum();
-    Some(ticks / TICKS_PER_S)
+    let folder = format!("/proc/{}", child.id());
+    let read = |file: &str| process::read_proc(&format!("{folder}/{file}"));
+    let peak_mb = peak_kib(&read("status")) * 1024.0 / 1e6;
+    (process::own_and_children_cpu_s(&read("stat")), peak_mb)
 }
 
 /// Returns the peak resident memory in /proc/PID/status, in KiB.
@@ -430,8 +412,8 @@ mod tests {
     #[test]
     fn processor_time_is_read_past_any_process_name() {
         let stat = "7 (a ) b) S 1 7 7 0 -1 4194304 100 0 0 0 150 50 20 5 20 0 9 0 88 1 2";
-        assert_eq!(cpu_seconds(stat), Some(2.25));
-        assert_eq!(cpu_seconds(""), None);
+        assert_eq!(process::own_and_children_cpu_s(stat), Some(2.25));
+        assert_eq!(process::own_and_children_cpu_s(""), None);
     }
 
     #[test]

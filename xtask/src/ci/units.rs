@@ -143,11 +143,12 @@ impl Unit {
         let variables = [variables, &own].concat();
         let mut seconds = Vec::new();
         let (mut last_s, mut last_cpu_s) = (super::now().as_secs_f64(), 0.0);
-        let heard = |line: &str, cpu_s: f64| {
+        let heard = |line: &str, read_cpu_s: &dyn Fn() -> f64| {
             let now_s = super::now().as_secs_f64();
             // The tests of a unit run one after the other. So the duration of a test is the time
             // from the end of the previous test to its own end.
             if let Some(test) = ended(line) {
+                let cpu_s = read_cpu_s();
                 let (took_s, took_cpu_s) = (now_s - last_s, cpu_s - last_cpu_s);
                 if took_s >= UNIT_S {
                     let name = &self.program.name;
