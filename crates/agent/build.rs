@@ -1,7 +1,6 @@
-//! Sets the build id with which a controller and an agent check that they belong together. The id
-//! is in `CASSAY_BUILD`. It is a digest of the sources of the crates that define an agent's
-//! protocol. Two programs built from the same sources understand each other, even on different
-//! kinds of machines.
+//! Sets the build id `CASSAY_BUILD`, by which a controller and an agent check that they are
+//! compatible. The id is a digest of the crates that define an agent's protocol, so programs for
+//! different kinds of machines have the same id.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};

@@ -5,9 +5,8 @@
 //! cargo run --release -p agent --example probe -- [seconds] [period in ms] [process id …]
 //! ```
 //! The example prints the mean of each series, for comparison with `mpstat`, `iostat -x`, `sar` and
-//! `pidstat` over the same seconds. Then it prints the cost of each probe in this process and in an
-//! agent. The agent reports this cost itself. The total CPU time of the agent and of this process
-//! comes from the kernel.
+//! `pidstat` over the same seconds. Then it prints the cost of each probe in this process and, as
+//! the agent reports it, in an agent. The total CPU time of both comes from the kernel.
 #![expect(clippy::print_stdout, reason = "the example prints its result")]
 
 use anyhow::{Context, Result};
@@ -72,7 +71,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Returns the CPU time that all threads of an agent have used, including threads that have ended.
+/// Returns the CPU time of all threads of an agent, including threads that have ended.
 fn cpu_ns_of(agent: &Agent) -> Result<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", agent.process().pid))?;
     let (_, columns) = stat.rsplit_once(')').context("its stat has no name")?;

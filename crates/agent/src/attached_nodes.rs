@@ -13,7 +13,7 @@ use std::net::{IpAddr, UdpSocket};
 
 impl Serve<AgentState> for OwnAddresses {
     fn serve(self, _: &AgentState) -> Result<Vec<IpAddr>> {
-        // An address belongs to this host if a socket can be bound to it.
+        // A socket can be bound only to an address of this host.
         let is_own = |ip: &IpAddr| UdpSocket::bind((*ip, 0)).is_ok();
         Ok(self.0.into_iter().filter(is_own).collect())
     }

@@ -1,5 +1,5 @@
-//! Processes that an agent has started. For each process, a thread waits until the process ends,
-//! and then reports its exit status.
+//! Processes that an agent has started. One thread per process waits until the process ends, and
+//! reports its exit status.
 
 use anyhow::{Context, Result, bail};
 use host::calls::Note;
@@ -13,7 +13,7 @@ use std::process::Command;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// All processes that the agent has started, whether they run or have ended.
+/// All processes that the agent has started, including those that have ended.
 pub(crate) struct Children {
     known: Arc<ProcessEnds>,
     outbox: Outbox,
@@ -57,11 +57,10 @@ impl Children {
         std::thread::Builder::new()
             .name(format!("await {}", identity.pid))
             .spawn(move || {
-                // This call returns when the last thread of the process has ended, so all its ports
-                // and files are then closed.
+                // Returns when the last thread of the process has ended and all its ports and files
+                // are closed.
                 let status = child.wait().map_or(0, ExitStatusExt::into_raw);
-                // The thread reports the status before it records the status, because an agent that
-                // is ending waits only for the record.
+                // An agent that is ending waits only for the record, so the report comes first.
                 outbox.note(&Note::Ended(identity, status));
                 known.lock().insert(identity, Some(status));
                 known.news.notify_all();
@@ -75,7 +74,6 @@ impl Children {
         known.iter().map(|(one, status)| (*one, *status)).collect()
     }
 
-    /// Checks that the agent has started this process.
     pub fn check(&self, process: Identity) -> Result<()> {
         if !self.known.lock().contains_key(&process) {
             bail!("this agent did not start process {}", process.pid);
@@ -83,20 +81,19 @@ impl Children {
         Ok(())
     }
 
-    /// Returns true if the process or any of its threads still runs.
     pub fn runs(&self, process: Identity) -> bool {
         self.known.lock().get(&process) == Some(&None)
     }
 
-    /// Returns true if the process has ended, and the agent has not ended it on purpose.
+    /// Returns true if the process has ended, but not on the agent's request.
     pub fn has_failed(&self, process: Identity) -> bool {
         let told = self.known.told.lock();
         let is_told = told.unwrap_or_else(PoisonError::into_inner).contains(&process);
         !is_told && self.known.lock().get(&process).is_some_and(Option::is_some)
     }
 
-    /// Sends SIGTERM to a process, and SIGKILL after `grace`. If `grace` is zero, sends SIGKILL
-    /// immediately. Returns true if the process ended before SIGKILL.
+    /// Sends SIGTERM to a process, and SIGKILL after `grace`. A zero `grace` means SIGKILL only.
+    /// Returns true if the process ended before SIGKILL.
     pub fn end(&self, process: Identity, grace: Duration) -> Result<bool> {
         self.check(process)?;
         self.known.tell(process);
@@ -114,7 +111,7 @@ impl Children {
     }
 
     /// Sends SIGTERM to all of `processes`, waits up to `grace` in total, and kills the remaining
-    /// processes. If `grace` is zero, kills all processes immediately.
+    /// ones. A zero `grace` means an immediate kill.
     pub fn end_all(&self, processes: &[Identity], grace: Duration) -> Result<()> {
         processes.iter().try_for_each(|one| self.check(*one))?;
         processes.iter().for_each(|one| self.known.tell(*one));
@@ -141,7 +138,6 @@ impl Children {
         stuck.map_or(Ok(()), |(process, _)| Err(process.stuck()))
     }
 
-    /// Returns true if the process has ended within `limit`.
     fn wait(&self, process: Identity, limit: Duration) -> bool {
         let deadline = Deadline::after(limit);
         let mut known = self.known.lock();

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use host::process::Identity;
 
-/// Returns the file descriptors of a process, in ascending order.
+/// Returns the file descriptors of a process in ascending order.
 pub(crate) fn numbers(process: Identity) -> Result<Vec<u64>> {
     let folder = format!("/proc/{}/fd", process.pid);
     let entries = std::fs::read_dir(&folder).with_context(|| format!("list {folder}"))?;
@@ -14,7 +14,7 @@ pub(crate) fn numbers(process: Identity) -> Result<Vec<u64>> {
     Ok(numbers)
 }
 
-/// Returns the soft and the hard limit on the open files of a process. `None` means unlimited.
+/// Returns the soft and the hard limit on a process's open files. `None` means unlimited.
 pub(crate) fn files_limit(process: Identity) -> Result<(Option<u64>, Option<u64>)> {
     let path = format!("/proc/{}/limits", process.pid);
     let text = std::fs::read_to_string(&path).with_context(|| format!("read {path}"))?;

@@ -1,7 +1,7 @@
 //! Disk test in a separate process.
 //!
-//! Invariants: the process is in the control groups of its host, so it has the same limits as the
-//! other processes of the host. No file of the process remains on the disk, even if the process is
+//! Invariants: the process is in the control groups of its host, so it has the limits of the host's
+//! other processes. Its file has no name, so nothing remains on the disk even if the process is
 //! killed. If the process hangs, the agent does not hang.
 
 use crate::host_state::AgentState;
@@ -19,21 +19,21 @@ use std::io::{PipeReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Command line argument that makes this program test a disk. It comes after the argument of an
-/// agent, and is followed by the folder and the amount of I/O.
+/// Command line argument for a disk test, after the argument of an agent. The folder and the amount
+/// of I/O follow.
 pub const ARGUMENT: &str = "try-disk";
 
-/// Maximum number of processes that hang on a disk. While this number of processes hang, the agent
-/// does not start another process.
+/// Maximum number of processes that hang on a disk. At this number, the agent starts no further
+/// process.
 const WAITING_MAX: usize = 4;
 
 const POLL: Duration = Duration::from_millis(5);
 
-/// Maximum number of files and folders to examine in search of a readable file.
+/// Maximum number of files and folders in the search for a readable file.
 const ENTRIES_MAX: usize = 10_000;
 
-/// Prefix of cassay's own files. The test does not read such files, because the file that fills the
-/// disk has no readable content.
+/// Prefix of cassay's own files. The test ignores them, because the file that fills a disk has no
+/// readable content.
 const OWN: &str = ".cassay";
 
 /// Results of the write test and of the read test.
@@ -41,7 +41,7 @@ type Attempts = (Attempt, Attempt);
 
 const WORK_MAX_BYTES: u64 = 64 << 20;
 
-/// Tests the disk of `folder` with requests of a given number and size, and prints the results.
+/// Tests the disk of `folder` with `requests` requests of `bytes` bytes, and prints the results.
 ///
 /// # Errors
 /// The output is closed, or the amount of I/O is zero or too large.
@@ -95,7 +95,7 @@ pub fn run(folder: &Path, requests: &str, bytes: &str) -> Result<()> {
         .context("the writing thread of the disk benchmark panicked")??;
     match (found, written) {
         (Some(_), _) => Ok(()),
-        // If the folder has no other file, the test reads the file that it has just written.
+        // Without another file, the test reads the file that it has just written.
         (None, Some(file)) => {
             let begun_ns = clock::now_ns();
             say("read", begun_ns, read(&file, work))
@@ -104,7 +104,7 @@ pub fn run(folder: &Path, requests: &str, bytes: &str) -> Result<()> {
     }
 }
 
-/// Writes to an unnamed file on disk. Each request overwrites the data of the previous request.
+/// Writes to an unnamed file on disk. Each request overwrites the previous one.
 fn write(folder: &Path, work: DiskWork) -> Result<File, Errno> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
     let file = rustix::fs::open(folder, flags, Mode::from_raw_mode(0o600))?;
@@ -116,15 +116,15 @@ fn write(folder: &Path, work: DiskWork) -> Result<File, Errno> {
     Ok(File::from(file))
 }
 
-/// Reads the beginning of a file opened for direct I/O, the requested number of times.
+/// Repeatedly reads the beginning of a file that was opened for direct I/O.
 fn read(file: &File, work: DiskWork) -> Result<(), Errno> {
     let mut reads = (0..work.requests).map(|_| Blocks::read(file, 0, work.bytes));
     let read = reads.try_for_each(|read| read.map(drop));
     read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
 }
 
-/// Finds a file of at least `bytes` bytes in a folder or below it, except files of cassay. Returns
-/// `None` if none of the first [`ENTRIES_MAX`] entries is such a file.
+/// Finds a file of at least `bytes` bytes below a folder, except cassay's files. Returns `None` if
+/// none of the first [`ENTRIES_MAX`] entries is such a file.
 fn file_below(folder: &Path, bytes: u64) -> Option<PathBuf> {
     let mut folders = vec![folder.to_owned()];
     let mut left = ENTRIES_MAX;
@@ -160,12 +160,11 @@ fn tell(line: &str) -> Result<()> {
     written.map(drop).context("report the result of a disk benchmark")
 }
 
-/// Tests the disk of `folder` in a separate process. The result of a read or write that does not
-/// end within `limit` is [`Attempt::Silent`].
+/// Tests the disk of `folder` in a separate process. A read or write that exceeds `limit` results
+/// in [`Attempt::Silent`].
 ///
-/// # Errors
-/// The folder does not belong to the agent, its volume is not mounted, or no process can be
-/// started.
+/// Fails if the folder does not belong to the agent, its volume is not mounted, or no process can
+/// be started.
 pub(crate) fn look(
     here: &AgentState,
     folder: &Path,
@@ -173,8 +172,7 @@ pub(crate) fn look(
     limit: Duration,
 ) -> Result<QueryAnswer> {
     let seen = |(write, read): Attempts| QueryAnswer::Disk { write, read };
-    // This check is necessary, because without a mounted volume the test would measure the disk
-    // below the mount point.
+    // Without a mounted volume, the test would measure the disk below the mount point.
     here.files.admit(folder)?;
     let deadline = Deadline::after(limit);
     let mut waiting = here.trials();
@@ -186,7 +184,7 @@ pub(crate) fn look(
         if deadline.passed() {
             return Ok(seen((Attempt::Silent, Attempt::Silent)));
         }
-        // The loop waits, because a process that hung on a disk may be about to end.
+        // A process that hangs on a disk may be about to end.
         drop(waiting);
         clock::sleep(POLL);
         waiting = here.trials();
@@ -212,7 +210,7 @@ pub(crate) fn look(
     Ok(seen(said))
 }
 
-/// Reads the output until it ends or the time limit expires.
+/// Reads the output until its end or the deadline.
 fn listen(mut pipe: PipeReader, deadline: Deadline) -> Result<String> {
     let mut said = Vec::new();
     let mut buffer = [0; 256];

@@ -1,8 +1,8 @@
 //! Injection and healing of faults by a host's agent.
 //!
 //! Invariants: before the agent injects a fault, it records how to heal the fault. If a fault must
-//! be healed even after the agent has ended, the undo list has an entry for it. The agent itself
-//! heals a fault when the fault's time limit expires, even if the controller is silent or gone.
+//! be healed even after the agent's end, the undo list has an entry for it. The agent heals a fault
+//! when the fault's time limit expires, even without a controller.
 
 pub(crate) mod active_faults;
 mod added_process;
@@ -106,8 +106,8 @@ fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
 impl AgentState {
     /// Heals a fault unless it is already healed. Returns the result of the healing.
     fn heal(&self, Broken(number): Broken) -> Result<HealAnswer> {
-        // The agent holds the lock during the healing. So the agent does not end before the healing
-        // has finished, and the healing does not start processes after the end of the agent.
+        // With the lock, the agent cannot end during the healing, and the healing cannot start
+        // processes after the end of the agent.
         let mut all = self.faults.lock();
         let state =
             all.get_mut(number as usize).context("the agent has no record of this fault")?;
@@ -138,8 +138,7 @@ impl Serve<AgentState> for Inject {
         let own = here
             .own()
             .context("the agent is shutting down, so it does not inject the fault")?;
-        // The agent holds the lock during the injection, so that no thread heals the fault before
-        // it exists.
+        // With the lock, no thread can heal the fault before it exists.
         let mut all = here.faults.lock();
         let broken = Broken(all.len() as u64);
         let mut what = breakable(self.what, broken);
@@ -150,7 +149,7 @@ impl Serve<AgentState> for Inject {
                 if !own.faults.is_left(broken) {
                     return;
                 }
-                // The result is stored, so a later call for the same fault gets this result.
+                // A later call for the same fault returns this stored result.
                 if own.heal(broken).is_ok() {
                     own.keep_up();
                 }

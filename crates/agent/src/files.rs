@@ -22,19 +22,17 @@ use std::num::NonZeroU64;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Size of an entry of a folder in a message, without the name, in bytes.
+/// Size of a folder entry in a message without its name, in bytes.
 const ENTRY_BYTES: usize = 160;
 
 /// Maximum size of a file whose content is returned with its entry, in bytes.
 const TEXT_BYTES_MAX: usize = 64;
 
-/// Number of bytes that the checksum reads at a time.
 const READ_BYTES: usize = 1 << 20;
-/// Alignment of direct reads in memory and in the file, which is sufficient for all devices.
+/// Alignment of direct reads in memory and in the file, sufficient for all devices.
 const ALIGNMENT: usize = 4096;
 
-/// Flags for reading. With `NONBLOCK`, opening a path does not block if it is a FIFO instead of a
-/// file.
+/// Flags for reading. `NONBLOCK` prevents that opening a FIFO blocks.
 const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
 
 impl Serve<AgentState> for Change {
@@ -44,10 +42,7 @@ impl Serve<AgentState> for Change {
 }
 
 impl AgentState {
-    /// Performs one change of files.
-    ///
-    /// # Errors
-    /// The step fails, or leads out of the host's folders.
+    /// Performs one change of files. Fails if the step leads out of the host's folders.
     pub(crate) fn change(&self, step: FileStep) -> Result<()> {
         match step {
             FileStep::Folder(path) => {
@@ -117,8 +112,8 @@ impl AgentState {
 
 impl AgentState {
     fn link_tree(&self, from: &Path, to: &Path) -> Result<()> {
-        // Without this check, the function would also link the files that it has just created, and
-        // might never end.
+        // Otherwise the function would also link the files that it has just created, and might
+        // never end.
         ensure!(
             !to.starts_with(from),
             "the second folder is below the first, so cassay cannot link the files into it"
@@ -133,7 +128,7 @@ fn write(path: Inside<'_>, flags: OFlags, mode: u32, bytes: &Bytes) -> std::io::
     let open = path.open(OFlags::WRONLY | flags, Mode::from_raw_mode(mode))?;
     let mut file = File::from(open);
     file.write_all(&bytes.0)?;
-    // The configuration of a node must survive a power loss, so the file is synced.
+    // A node's configuration must survive a power loss.
     file.sync_data()
 }
 
@@ -176,8 +171,7 @@ fn clear(folder: Inside<'_>, but: &[String]) -> std::io::Result<()> {
 fn remove(folder: &OwnedFd, name: &OsStr) -> std::io::Result<()> {
     let removed = match stat(folder, name) {
         Err(error) => Err(error.into()),
-        // The path goes through the descriptor of the open folder, so that it cannot lead to
-        // another folder.
+        // Through the descriptor of the open folder, the path cannot lead to another folder.
         Ok(found) if is_folder(&found) => {
             let path = format!("/proc/self/fd/{}", folder.as_raw_fd());
             std::fs::remove_dir_all(Path::new(&path).join(name))
@@ -216,8 +210,7 @@ impl Serve<AgentState> for List {
             }
             bytes += name.as_bytes().len() + ENTRY_BYTES;
             match entry(&folder, &name, self.text_of.as_deref()) {
-                // The owner of the files may delete a file at any time, so a missing file is not an
-                // error.
+                // The owner of the files may delete a file at any time.
                 Err(Errno::NOENT) => {}
                 found => page.entries.push(found.with_context(context)?),
             }
@@ -328,8 +321,8 @@ fn sum_from(
     mut begun: PartialChecksum,
     limit: u64,
 ) -> std::io::Result<SummedReader> {
-    // The loop never reads beyond the end of the file. Some file systems refuse such a direct read
-    // if the file size is not a multiple of the block size.
+    // Some file systems refuse a direct read beyond the end of a file whose size is not a multiple
+    // of the block size.
     let mut left = file.metadata()?.len().saturating_sub(begun.bytes);
     let end = begun.bytes + limit;
     file.seek(SeekFrom::Start(begun.bytes))?;
@@ -372,7 +365,7 @@ impl Serve<AgentState> for DeviceBytes {
         let sectors = std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/size"))
             .ok()
             .and_then(|text| text.trim().parse().ok());
-        // The kernel counts in sectors of 512 bytes, regardless of the sector size of the device.
+        // The kernel counts in sectors of 512 bytes, regardless of the device.
         Ok(sectors.map(|sectors: u64| sectors * 512))
     }
 }
@@ -381,8 +374,7 @@ impl Serve<AgentState> for EvictTree {
     fn serve(self, here: &AgentState) -> Result<()> {
         let folder = here.files.admit(&self.0)?.folder(false);
         let uncache = |folder: OwnedFd| {
-            // The kernel cannot drop pages that are not yet on the disk, so the file system is
-            // synced first.
+            // The kernel cannot drop pages that are not on the disk yet.
             syncfs(open(&folder, OsStr::new("."), READ, Mode::empty())?)?;
             uncache(&folder)
         };
@@ -406,7 +398,7 @@ fn uncache(folder: &OwnedFd) -> Result<(), Errno> {
                 return Ok(());
             }
             let file = open(folder, name, READ, Mode::empty())?;
-            // With a length of `None`, the advice applies up to the end of the file.
+            // `None` means up to the end of the file.
             let to_the_end: Option<NonZeroU64> = None;
             fadvise(&file, 0, to_the_end, Advice::DontNeed)
         };

@@ -1,8 +1,8 @@
-//! Access check for a host's files, which decides which files an agent may read and change.
+//! Access check for a host's files.
 //!
-//! Invariants: a path leads to a file below a folder that the agent may access. So a path goes only
-//! downwards, and no component below that folder may be a symbolic link, even if one is created
-//! meanwhile. The agent opens each component separately, relative to its parent.
+//! Invariants: an admitted path leads to a file below a folder that the agent may access. The path
+//! only leads downwards, and no component below that folder may be a symbolic link, even if one is
+//! created meanwhile. So the agent opens each component separately, relative to its parent.
 
 use anyhow::{Result, ensure};
 use rustix::fd::OwnedFd;
@@ -12,8 +12,7 @@ use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
-/// Folders that an agent may access. The agent receives some of them at its start. Others are added
-/// and removed later.
+/// Folders that an agent may access. Some are known at its start, others are added later.
 pub(crate) struct Folders(RwLock<Vec<Folder>>);
 
 struct Folder {
@@ -21,21 +20,19 @@ struct Folder {
     bar: Bar,
 }
 
-/// Restriction of the access to a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bar {
-    /// The agent may access the folder.
+    /// Full access.
     None,
-    /// The volume of the folder is frozen, so a write would block.
+    /// The folder's volume is frozen, so a write would block.
     Frozen,
-    /// The volume of the folder is not mounted. Files below the mount point are not files of the
-    /// volume.
+    /// The folder's volume is not mounted. Files below the mount point do not belong to the volume.
     Away,
     /// The folder belongs to another user, so the agent may only read it.
     Lent,
 }
 
-/// A path that has passed the access check.
+/// Path that has passed the access check.
 pub(crate) struct Inside<'a> {
     folder: Arc<Path>,
     below: &'a Path,
@@ -46,12 +43,10 @@ impl Folders {
         Folders(RwLock::new(folders.into_iter().map(Folder::new).collect()))
     }
 
-    /// Adds a folder for reading and writing.
     pub fn add(&self, path: &Path) {
         self.all_mut().push(Folder::new(path.to_owned()));
     }
 
-    /// Adds a folder for reading only.
     pub fn lend(&self, path: &Path) {
         let mut all = self.all_mut();
         if all.iter().any(|folder| *folder.path == *path) {
@@ -67,7 +62,6 @@ impl Folders {
         self.all_mut().retain(|folder| *folder.path != *path);
     }
 
-    /// Changes the restriction of the access to a folder.
     pub fn bar(&self, path: &Path, bar: Bar) {
         let mut all = self.all_mut();
         let own = all.iter_mut().filter(|folder| *folder.path == *path);
@@ -78,7 +72,6 @@ impl Folders {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Admits a path for reading.
     pub fn admit<'a>(&self, path: &'a Path) -> Result<Inside<'a>> {
         let (inside, bar) = self.find(path)?;
         ensure!(
@@ -89,7 +82,6 @@ impl Folders {
         Ok(inside)
     }
 
-    /// Admits a path for reading and writing.
     pub fn admit_to_write<'a>(&self, path: &'a Path) -> Result<Inside<'a>> {
         let inside = self.admit(path)?;
         let why = match self.find(path)?.1 {
@@ -143,18 +135,16 @@ impl Folder {
 }
 
 impl<'a> Inside<'a> {
-    /// Opens the folder that the path names. If `is_made` is true, creates the folder.
+    /// Opens the folder at the path. With `is_made`, creates it.
     pub fn folder(&self, is_made: bool) -> Result<OwnedFd, Errno> {
         enter(&self.given()?, self.below, is_made)
     }
 
-    /// Opens the parent folder of the path. Returns this folder, and the last component of the
-    /// path.
+    /// Opens the parent folder of the path. Also returns the last component of the path.
     pub fn parent(&self, is_made: bool) -> Result<(OwnedFd, &'a OsStr), Errno> {
         parent(&self.given()?, self.below, is_made)
     }
 
-    /// Opens the file that the path names.
     pub fn open(&self, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
         let (parent, name) = self.parent(false)?;
         open(&parent, name, flags, mode)
@@ -166,7 +156,7 @@ impl<'a> Inside<'a> {
     }
 }
 
-/// Refuses every path except a plain relative path that leads downwards.
+/// Refuses every path except a relative one that leads downwards.
 pub(crate) fn check_below(path: &str) -> Result<&Path> {
     let parts = Path::new(path).components();
     let is_down = |part: Component<'_>| matches!(part, Component::Normal(_));
@@ -177,7 +167,7 @@ pub(crate) fn check_below(path: &str) -> Result<&Path> {
     Ok(Path::new(path))
 }
 
-/// Opens the folder at the relative path `below`, starting from another folder.
+/// Opens the folder at the relative path `below`.
 pub(crate) fn enter(from: &OwnedFd, below: &Path, is_made: bool) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY;
     let mut at = open(from, OsStr::new("."), flags, Mode::empty())?;
@@ -193,14 +183,13 @@ pub(crate) fn enter(from: &OwnedFd, below: &Path, is_made: bool) -> Result<Owned
     Ok(at)
 }
 
-/// Opens the parent of the relative path `below`, starting from a folder. Returns the parent, and
-/// the last component of the path.
+/// Opens the parent of the relative path `below`. Also returns the last component of the path.
 pub(crate) fn parent<'a>(
     from: &OwnedFd,
     below: &'a Path,
     is_made: bool,
 ) -> Result<(OwnedFd, &'a OsStr), Errno> {
-    // An empty path is refused, because a step must not rename or remove the given folder itself.
+    // A step must not rename or remove the given folder itself.
     let name = below.file_name().ok_or(Errno::BUSY)?;
     let above = below.parent().unwrap_or(Path::new(""));
     Ok((enter(from, above, is_made)?, name))

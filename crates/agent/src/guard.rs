@@ -1,8 +1,7 @@
-//! Guard of an agent: a process that outlives the agent, and undoes the changes that the agent
-//! could not undo.
+//! Guard of an agent: a process that outlives the agent and undoes its remaining changes.
 //!
 //! The guard receives the complete undo list at every change, through a pipe that closes when the
-//! agent ends. An agent that ends normally sends an empty list before.
+//! agent ends. An agent that ends normally first sends an empty list.
 
 use anyhow::{Context, Result};
 use host::process::{self, Identity, Life};
@@ -18,10 +17,10 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Command line argument that makes this program a guard. It comes after the argument of an agent.
+/// Command line argument for a guard, after the argument of an agent.
 pub const ARGUMENT: &str = "guard";
 
-/// Interval between two checks of whether the agent is alive.
+/// Interval between two checks whether the agent is alive.
 const LOOK: Timespec = Timespec {
     tv_sec: 1,
     tv_nsec: 0,
@@ -30,8 +29,7 @@ const LOOK: Timespec = Timespec {
 /// Capacity of a pipe in bytes. Linux uses 16 pages of 4 KiB.
 const PIPE_BYTES: usize = 64 << 10;
 
-/// The guard of an agent, as the agent sees it. If the guard is killed, the agent starts another
-/// guard.
+/// An agent's control over its guard. If the guard is killed, the agent starts another one.
 pub struct Guard {
     name: String,
     state: Mutex<State>,
@@ -54,8 +52,7 @@ pub fn run() -> Result<()> {
     let agent = rustix::process::getppid()
         .and_then(|pid| Identity::read(pid.as_raw_nonzero().get() as u32));
     let mut all = Vec::new();
-    // An unreadable message counts as the end of the pipe. The guard then uses the last list that
-    // it could read.
+    // An unreadable message counts as the end of the pipe.
     while has_news(&pipe, agent)
         && let Ok(Some(newer)) = frame::read(&mut pipe)
     {
@@ -64,8 +61,8 @@ pub fn run() -> Result<()> {
     undo_of_another(&all)
 }
 
-/// Waits for the next list, or the end of the pipe. Also returns false if the agent was killed
-/// while one of its threads waits for a frozen volume. Such a thread still keeps the pipe open.
+/// Waits for the next list or the end of the pipe. Returns false if the agent was killed while one
+/// of its threads waits for a frozen volume and keeps the pipe open.
 fn has_news(pipe: &File, agent: Option<Identity>) -> bool {
     loop {
         let mut polled = [PollFd::new(pipe, PollFlags::IN)];
@@ -73,8 +70,7 @@ fn has_news(pipe: &File, agent: Option<Identity>) -> bool {
             Ok(0) | Err(Errno::INTR) => {}
             _ => return true,
         }
-        // The state is `None` if the first thread of the agent has ended, even if other threads
-        // still exist.
+        // `None` means that the first thread of the agent has ended, even if others still exist.
         if agent.is_some_and(|agent| process::state(agent).is_none()) {
             return false;
         }
@@ -82,8 +78,6 @@ fn has_news(pipe: &File, agent: Option<Identity>) -> bool {
 }
 
 impl Guard {
-    /// Starts a guard for the agent `name`.
-    ///
     /// # Errors
     /// The guard cannot be started.
     pub fn start(name: &str) -> Result<Arc<Guard>> {
@@ -95,8 +89,6 @@ impl Guard {
         Ok(guard)
     }
 
-    /// Sends the current list to the guard.
-    ///
     /// # Errors
     /// The guard has ended, and no other guard can be started.
     pub fn tell(self: &Arc<Guard>, all: &[Undo]) -> Result<()> {
@@ -104,13 +96,12 @@ impl Guard {
         state.last = all.to_vec();
         match state.send() {
             Ok(()) => Ok(()),
-            // The guard was killed, so the agent starts another guard, which also receives the
-            // list.
+            // The guard was killed. Its replacement also receives the list.
             Err(_) => self.begin(&mut state),
         }
     }
 
-    /// Ends the guard. The agent calls this function when the undo list is empty.
+    /// Ends the guard, because the undo list is empty.
     pub fn dismiss(&self) {
         let mut state = self.lock();
         state.dismissed = true;
@@ -144,7 +135,7 @@ impl Guard {
         Ok(())
     }
 
-    /// Waits until a guard has ended, and then starts another guard unless the guard was dismissed.
+    /// Waits until a guard has ended, and then starts another one unless the guard was dismissed.
     fn replace(self: Arc<Guard>, mut child: Child) {
         let pid = child.id();
         let ended = child.wait();
@@ -190,8 +181,8 @@ mod tests {
         writer.write_all(b"x").unwrap();
         assert!(has_news(&pipe, agent));
         std::io::Read::read_exact(&mut &pipe, &mut [0]).unwrap();
-        // The test does not collect the exit status of the process, and keeps the pipe open. This
-        // simulates an agent with a thread that cannot be killed.
+        // Simulates an agent with a thread that cannot be killed: its exit status is not collected,
+        // and the pipe remains open.
         child.kill().unwrap();
         assert!(!has_news(&pipe, agent));
         drop(writer);

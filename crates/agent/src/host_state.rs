@@ -1,4 +1,4 @@
-//! State of a host at its own agent: its folders, its objects and its processes.
+//! State of a host at its own agent: folders, kernel objects and processes.
 //!
 //! Invariant: before the agent creates an object that would outlive it, the agent adds the object
 //! to the undo list and informs the guard.
@@ -21,11 +21,8 @@ use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-/// State of a host at its own agent.
 pub struct AgentState {
-    /// Folder for the agent's own files.
     pub(crate) folder: PathBuf,
-    /// Folders that the agent may access.
     pub(crate) files: Folders,
     pub(crate) watching: ActiveWatches,
     pub(crate) undo: UndoList,
@@ -33,29 +30,28 @@ pub struct AgentState {
     pub(crate) faults: Faults,
     /// Processes that test a disk.
     trials: Mutex<Vec<Identity>>,
-    /// Reference to this state, for threads that work independently.
+    /// Reference to this state, for independent threads.
     own: Weak<AgentState>,
-    /// Set when the switch of this agent has created its bridge.
+    /// Set when the agent's switch has created its bridge.
     pub(crate) bridge: OnceLock<()>,
-    /// Set when the simulated host of this agent has a network.
+    /// Set when the agent's simulated host has a network.
     pub(crate) network: OnceLock<()>,
-    /// Prefix of the kernel objects that cassay creates for nodes on this machine. Set when the
-    /// machine is ready.
+    /// Prefix of cassay's kernel objects for nodes on this machine. Set when the machine is ready.
     pub(crate) machine: OnceLock<String>,
     /// Control groups of the host. Set when they exist.
     pub(crate) group: OnceLock<Group>,
     pub(crate) data: OnceLock<PathBuf>,
-    /// Volume of the host, which stays open while the agent runs.
+    /// Volume of the host, which remains open while the agent runs.
     pub(crate) volume: OnceLock<Volume>,
     /// Device number of the host's volume.
     pub(crate) device: OnceLock<String>,
-    /// Socket for the next controller. Set if the agent is to be kept.
+    /// Socket for the next controller of a kept agent.
     pub(crate) door: OnceLock<UnixListener>,
 }
 
 impl AgentState {
-    /// Creates the state of an unchanged host. `folder` is the folder for the agent's own files.
-    /// `files` are the folders that the agent may access.
+    /// Creates the state of an unchanged host. `folder` is for the agent's own files. The agent may
+    /// access `files`.
     pub fn new(
         folder: PathBuf,
         files: Vec<PathBuf>,
@@ -82,28 +78,27 @@ impl AgentState {
         })
     }
 
-    /// Returns a reference to this state, for a thread. Returns `None` once the state no longer
-    /// exists.
+    /// Returns a reference for a thread, or `None` if the state no longer exists.
     pub(crate) fn own(&self) -> Option<Arc<AgentState>> {
         self.own.upgrade()
     }
 
-    /// Returns the name of the agent of this host, such as `host1` or `machine`.
+    /// Returns the name of the agent, such as `host1` or `machine`.
     pub(crate) fn name(&self) -> &OsStr {
         self.folder.file_name().unwrap_or_default()
     }
 
-    /// Locks and returns the list of processes that test a disk. Some of them may have ended.
+    /// Locks the list of processes that test a disk, some of which may have ended.
     pub(crate) fn trials(&self) -> MutexGuard<'_, Vec<Identity>> {
         self.trials.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the socket for the next controller, if the agent is to be kept.
+    /// Returns the socket for the next controller of a kept agent.
     pub fn door(&self) -> Option<&UnixListener> {
         self.door.get()
     }
 
-    /// Ends the probes of a controller that has disconnected. Another controller may connect later.
+    /// Ends the probes of a disconnected controller. Another controller may connect later.
     pub fn leave(&self) {
         self.watching.end();
     }
@@ -111,8 +106,8 @@ impl AgentState {
     /// Ends all processes, and undoes all changes.
     ///
     /// # Errors
-    /// A process cannot be killed, or a change cannot be undone. The agent still undoes all other
-    /// changes.
+    /// A process cannot be killed, or a change cannot be undone. The other changes are still
+    /// undone.
     pub fn end(&self) -> Result<()> {
         self.undo.close();
         self.faults.end();
@@ -161,7 +156,7 @@ impl AgentState {
     }
 
     /// Checks that this is the agent of a machine with nodes, whose network has other users.
-    /// Returns the prefix of the kernel objects that cassay creates on the machine.
+    /// Returns the prefix of cassay's kernel objects on the machine.
     pub(crate) fn machine(&self) -> Result<&str> {
         let machine = self.machine.get();
         machine
@@ -173,15 +168,13 @@ impl AgentState {
         self.group.get().context("this host has no control groups")
     }
 
-    /// Returns the volume of the host, for faults.
     pub(crate) fn volume(&self) -> Result<&Volume> {
         self.volume
             .get()
             .context("this host has no separate volume: add one with `host: {volume: 20GiB}`")
     }
 
-    /// Returns the device number of the host's volume in the kernel. Returns `None` if the host has
-    /// no volume.
+    /// Returns the kernel's device number of the host's volume, if any.
     pub(crate) fn device(&self) -> Option<&str> {
         self.device.get().map(String::as_str)
     }

@@ -15,11 +15,11 @@ use std::fs;
 use std::path::Path;
 use supply::java;
 
-/// Name of the folder of jars.
+/// Folder of jars.
 const JARS: &str = "supply";
-/// Prefix of the names of cassay's programs.
+/// Prefix of cassay's programs.
 const PROGRAM: &str = "agent-";
-/// Prefix of the names of temporary files and folders.
+/// Prefix of temporary files and folders.
 const TEMPORARY: &str = "cassay-";
 
 impl Serve<AgentState> for Inspect {
@@ -48,8 +48,8 @@ impl Serve<AgentState> for Inspect {
     }
 }
 
-/// Returns the hosts of the clusters in a folder. A cluster is a subfolder that contains the folder
-/// of an agent.
+/// Returns the hosts of the clusters in a folder. A cluster is a subfolder with the folder of an
+/// agent.
 fn clusters(folder: &Path) -> Result<Vec<LeftCluster>> {
     let mut found = Vec::new();
     let pids = process::all_pids();
@@ -95,8 +95,8 @@ impl Serve<AgentState> for CleanFolder {
                 digest.len() >= 64 && digest.chars().take(64).all(|c| c.is_ascii_hexdigit())
             });
             let is_ours = name == JARS || is_program || name.starts_with(TEMPORARY);
-            // Other files stay, and so does the folder of this agent, which the agent removes when
-            // it ends.
+            // Other files remain, and so does the folder of this agent, which the agent removes
+            // when it ends.
             if !is_ours || here.folder.starts_with(&path) {
                 continue;
             }

@@ -1,11 +1,12 @@
 //! The only crate that executes the calls to an agent, another process of this program on a host,
 //! with a lease and a guard.
 //!
-//! An agent begins with a message that gives its role, and answers calls. It ends the processes
-//! that it started when its controller requests that, disconnects or is silent for too long. A kept
-//! agent waits for the next controller instead. Invariant: if the controller, the agent or the
-//! guard is killed, all started processes still end. The kernel ends processes with the agent. The
-//! agent undoes all other changes, or the guard does so if the agent was killed.
+//! An agent begins with a message that gives its role, and then answers calls. It ends the
+//! processes that it started when its controller requests that, disconnects or is silent for too
+//! long. A kept agent waits for the next controller instead. Invariant: if the controller, the
+//! agent or the guard is killed, all started processes still end, because the kernel ends processes
+//! with the agent. The agent undoes all other changes, or the guard does so if the agent was
+//! killed.
 
 mod attached_nodes;
 mod calls;
@@ -47,13 +48,12 @@ use undo_list::UndoList;
 #[doc(hidden)]
 pub use thread::in_thread;
 
-/// Maximum time until the first message of the controller arrives. The controller sends this
-/// message as soon as the agent has started, but the network may be slow.
+/// Time limit for the first message of the controller, which sends the message as soon as the agent
+/// has started. The network may be slow.
 const BEGIN_LIMIT: Duration = Duration::from_secs(60);
 
-/// Sets the build id. If this program was started as an agent, a guard or a disk test, runs that
-/// role and returns the exit code. Otherwise returns `None`. The caller must call this function
-/// before it starts a thread.
+/// Sets the build id. If this program was started as an agent, a guard or a disk test, runs in that
+/// role and returns the exit code. The caller must call this function before it starts a thread.
 pub fn answer() -> Option<u8> {
     remote::name_build(env!("CASSAY_BUILD"));
     let words: Vec<String> =
@@ -90,7 +90,6 @@ fn is_asked_by_a_program() -> bool {
     !std::io::stdin().is_terminal()
 }
 
-/// Runs the agent `name`, from its first message to its end.
 fn run(name: &str) -> Result<()> {
     // SAFETY: no handler is installed, and no other thread runs yet.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
@@ -117,8 +116,8 @@ fn run(name: &str) -> Result<()> {
     };
     loop {
         let ending = agent_loop::serve(CALLS, &here, &outbox, reader, writer, lease);
-        // A controller without a socket is connected by pipes. If such a controller hangs up, it
-        // has ended, because no network can cut a pipe.
+        // A controller without a socket is connected by pipes. If it hangs up, it has ended,
+        // because no network can break a pipe.
         match (ending, here.door()) {
             (Ending::Left | Ending::HungUp | Ending::Silent, Some(door)) => {
                 outbox.disconnect();
@@ -147,8 +146,7 @@ fn begin(name: &str, begin: Begin) -> Result<AgentParts> {
     if let Some(tree) = begin.tree {
         undo.add(Undo::Tree(tree))?;
     }
-    // Only an agent that owns the tree may create it, because otherwise the owner may be removing
-    // the tree at the same time.
+    // Otherwise the owner may be removing the tree at the same time.
     let mut private = DirBuilder::new();
     let made = private.recursive(owns).mode(0o700).create(&begin.folder);
     made.with_context(|| format!("make {}", begin.folder.display()))?;

@@ -7,7 +7,6 @@ use linux::probe::{ProbeCost, Probes, Reading};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// All probes of the current controller.
 #[derive(Default)]
 pub(crate) struct ActiveWatches(Mutex<Watches>);
 
@@ -17,12 +16,12 @@ struct Watches {
     all: HashMap<u64, Arc<Mutex<ActiveWatch>>>,
 }
 
-/// A watch, from its start until the controller has ended it and has received all its readings.
+/// Watch, from its start until its controller has ended it and received all readings.
 struct ActiveWatch {
-    /// Probes of the watch. `None` once the watch has ended.
+    /// `None` once the watch has ended.
     probes: Option<Probes>,
     costs: Vec<ProbeCost>,
-    /// Readings that the agent has not yet sent.
+    /// Readings that the agent has not sent yet.
     waiting: std::vec::IntoIter<Reading>,
     encoder: Encoder,
 }
@@ -84,8 +83,7 @@ impl ActiveWatch {
     }
 }
 
-/// Locks a mutex, even if it is poisoned. This is safe, because a panic cannot interrupt an update
-/// of the data.
+/// Locks a mutex, even if it is poisoned. A panic cannot interrupt an update of the data.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,4 @@
-//! Queries about an agent's host. To answer a query, the agent reads the state from the kernel, or
-//! tries an action.
+//! Queries about an agent's host, for which the agent reads the kernel's state or tries an action.
 
 mod bytes;
 
@@ -72,8 +71,8 @@ impl Serve<AgentState> for RunQuery {
     }
 }
 
-/// Returns the number of cores that a control group gets while an additional thread in the group
-/// needs a whole core.
+/// Returns the number of cores that a control group gets while an additional busy thread runs in
+/// it.
 fn cores(group: &Group, length: Duration) -> Result<f64> {
     let mut busy = process::command(Path::new("/bin/sh"));
     busy.args(["-c", "while :; do :; done"]);

@@ -1,5 +1,5 @@
-//! Implements the calls to an agent of a machine that hosts nodes. They prepare the machine, check
-//! it, and remove the leftovers of an earlier command.
+//! Implements the calls to an agent of a machine that hosts nodes. They prepare and check the
+//! machine, and remove leftovers of an earlier command.
 
 use crate::faults::packets;
 use crate::host_state::AgentState;
@@ -51,8 +51,7 @@ impl Serve<AgentState> for Settle {
             .nth(2)
             .context("find the folder above that of the cluster")?;
         let jars = supply_folder(above);
-        // The undo list has no entry for the folder of the jars, because it remains for the next
-        // cluster.
+        // The folder of the jars remains for the next cluster.
         create_dir_all(&jars).with_context(|| format!("make {}", jars.display()))?;
         here.undo.add(Undo::Volume(self.folder.clone()))?;
         let _ = here.machine.set(self.group.clone());
@@ -80,8 +79,8 @@ impl Serve<AgentState> for Settle {
     }
 }
 
-/// Limits the processes of this host. Does nothing if the machine does not permit control groups,
-/// which an earlier check has reported.
+/// Limits the processes of this host. Does nothing without permission for control groups, which an
+/// earlier check has reported.
 pub(crate) fn limit(here: &AgentState, limits: &HostSpec) -> Result<()> {
     capability::require_of_machine(&HostSpec {
         volume_bytes: None,
@@ -174,15 +173,13 @@ impl Serve<AgentState> for ClearCluster {
         );
         let group = host::group_name(&self.id, &self.host);
         let mut places = cgroup::places(&cgroup::hierarchies()?, &group);
-        // The stored paths are necessary, because the groups of a cluster that was started in
-        // another login session may have another parent.
+        // Groups of a cluster from another login session may have another parent.
         places.extend(self.places.into_iter().filter(|place| place.dir.ends_with(&group)));
         let folder = self.folder.join(&self.host);
-        // The volume is thawed first, because a process that waits for a frozen volume cannot be
-        // killed.
+        // A process that waits for a frozen volume cannot be killed.
         undo(&[Undo::Thaw(folder.clone())])?;
-        // Normally nodes end with their agent. The search also requires the folder in the command
-        // line, because containers may show each other's processes.
+        // Containers may show each other's processes, so the command line must contain the folder.
+        // Normally, nodes end with their agent.
         let below = folder.display().to_string();
         let is_here = |node: &Identity| {
             let line = process::command_line(node.pid).unwrap_or_default();

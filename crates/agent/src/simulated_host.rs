@@ -1,4 +1,4 @@
-//! Implements the calls to the agents of simulated hosts and of the switch between them. They
+//! Implements the calls to the agents of simulated hosts and of the switch between them, which
 //! create and limit these hosts.
 
 use crate::host_state::AgentState;
@@ -19,12 +19,9 @@ use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use target_spec::LinkSpec;
 
-/// Moves this process, and all processes that it starts from now on, into the namespaces of its
-/// role. The caller must call this function before it starts any thread. If systemd refuses to
-/// delegate control groups, returns a note for the log.
-///
-/// # Errors
-/// The kernel refuses a namespace.
+/// Moves this process and its future children into the namespaces of its role. The caller must call
+/// this function before it starts any thread. If systemd refuses to delegate control groups,
+/// returns a note for the log.
 pub(crate) fn enter(role: Role, name: &str) -> Result<Option<String>> {
     let flags = match role {
         Role::Machine | Role::Relay => return Ok(None),
@@ -43,23 +40,23 @@ pub(crate) fn enter(role: Role, name: &str) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// Makes mounts of the agent invisible on the machine. New mounts of the machine still become
-/// visible to the agent.
+/// Makes the agent's mounts invisible on the machine. New mounts of the machine remain visible to
+/// the agent.
 fn keep_mounts() -> Result<()> {
     let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
     mount_change("/", downstream).context("make mounts private")
 }
 
 /// Moves the agent of a machine that hosts nodes into its own mount namespace, if permitted.
-/// Without this namespace, the agent refuses requests for a volume. If systemd runs, it delegates
-/// control groups to the agent. If systemd refuses, returns a note for the log.
+/// Otherwise the agent refuses requests for a volume. If systemd refuses to delegate control
+/// groups, returns a note for the log.
 fn enter_host(name: &str) -> Result<Option<String>> {
     // SAFETY: as in `enter`, no other thread runs yet. The agent creates the thread that starts
     // programs later.
     if unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.is_ok() {
         keep_mounts()?;
     }
-    // If systemd does not create a scope, the agent creates groups as on a machine without systemd.
+    // Without a scope of systemd, the agent creates groups as on a machine without systemd.
     let why = systemd_scope::enter(name).err();
     cgroup::step_aside()?;
     Ok(why.map(|why| format!("systemd does not delegate control groups to the agent: {why:#}")))

@@ -31,13 +31,13 @@ pub fn lead(folder: &Path, input: File, mut output: &File) -> Result<()> {
     std::thread::Builder::new()
         .name("relay".to_owned())
         .spawn(move || {
-            // When the controller ends the connection, the relay must pass the end on to the agent.
+            // The agent must learn that the controller has ended the connection.
             let _ = io::copy(&mut PlainReader(input), &mut to_agent);
             let _ = to_agent.shutdown(Shutdown::Write);
         })
         .context("start a thread for the incoming messages")?;
-    // When the agent ends the connection, this function returns and the process ends. The
-    // controller then notices the end of the stream.
+    // When the agent ends the connection, this process ends, and the controller sees the end of the
+    // stream.
     let _ = io::copy(&mut PlainReader(agent), &mut output);
     Ok(())
 }

@@ -1,7 +1,6 @@
-//! A systemd scope with delegated control groups, for an agent and all processes that it starts. A
-//! program must not create groups below those that systemd manages, for two reasons. systemd may
-//! withdraw controllers from such groups. It also ends the processes in a login session together
-//! with the session.
+//! systemd scope with delegated control groups for an agent and its child processes. A program must
+//! not create groups below systemd's own groups, because systemd may withdraw controllers from such
+//! groups, and ends the processes of a login session together with the session.
 
 use anyhow::{Result, ensure};
 use host::invocation;
@@ -11,21 +10,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use target_spec::Invocation;
 
-/// Folder that exists while systemd runs: `sd_booted(3)`.
+/// Folder that exists while systemd runs, see `sd_booted(3)`.
 const SYSTEMD_FOLDER: &str = "/run/systemd/system";
 
-/// Maximum time until systemd answers.
+/// Time limit for systemd to answer.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Interval between two checks of whether systemd has moved this process.
+/// Interval between two checks whether systemd has moved this process.
 const POLL: Duration = Duration::from_millis(5);
 
 /// Moves this process into a separate scope, if systemd manages this machine and the user is root.
-/// For other users, this function does nothing. The session of such a user has a separate manager,
-/// which cannot delegate the controllers that limit disks or CPUs.
+/// Does nothing for other users, whose session manager cannot delegate the controllers that limit
+/// disks or CPUs.
 ///
-/// # Errors
-/// systemd refuses, or does not answer in time. In that case this process has not moved.
+/// Fails if systemd refuses or does not answer in time. This process has then not moved.
 pub(crate) fn enter(agent: &str) -> Result<()> {
     if !rustix::process::geteuid().is_root() || !Path::new(SYSTEMD_FOLDER).is_dir() {
         return Ok(());
@@ -33,8 +31,7 @@ pub(crate) fn enter(agent: &str) -> Result<()> {
     let own = Identity::own();
     let unit = format!("cassay-{agent}-{}-{}.scope", own.pid, own.start_ticks);
     invocation::succeed(&asking_for(&unit, agent, own.pid), LIMIT)?;
-    // The answer of systemd only shows that the job has begun, so this loop waits until systemd has
-    // moved the process.
+    // systemd's answer only means that the job has begun.
     let deadline = Deadline::after(LIMIT);
     while !is_in(&std::fs::read_to_string("/proc/self/cgroup")?, &unit) {
         ensure!(
@@ -63,7 +60,7 @@ fn asking_for(unit: &str, agent: &str, pid: u32) -> Invocation {
         "ssa(sv)a(sa(sv))",
         unit,
         "fail",
-        // Number of properties that follow. Each property has a name, a type and a value.
+        // Number of properties, each with a name, a type and a value.
         "4",
         "Description",
         "s",
@@ -78,7 +75,7 @@ fn asking_for(unit: &str, agent: &str, pid: u32) -> Invocation {
         "au",
         "1",
         &pid,
-        // The call has no auxiliary units.
+        // No auxiliary units.
         "0",
     ];
     Invocation {
@@ -87,7 +84,7 @@ fn asking_for(unit: &str, agent: &str, pid: u32) -> Invocation {
     }
 }
 
-/// Returns true if the content of a `cgroup` file shows that its process belongs to the unit.
+/// Returns true if the content of a `cgroup` file contains the unit.
 fn is_in(cgroups: &str, unit: &str) -> bool {
     let mut paths = cgroups.lines().filter_map(|line| line.splitn(3, ':').nth(2));
     paths.any(|path| path.split('/').any(|part| part == unit))

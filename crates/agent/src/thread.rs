@@ -1,5 +1,4 @@
-//! An agent that is a thread of this process, for tests. Such an agent receives calls in the same
-//! way as a real agent.
+//! Agent in a thread of this process, for tests. It receives calls in the same way as a real agent.
 
 use crate::calls::CALLS;
 use crate::host_state::AgentState;

@@ -13,14 +13,13 @@ type Tell = Box<dyn Fn(&[Undo]) -> Result<()> + Send + Sync>;
 pub struct UndoList {
     entries: Mutex<Vec<Undo>>,
     tell: Tell,
-    /// File to which the list is also written. Set when the controller requests the file.
+    /// File with a copy of the list, if the controller has requested it.
     noted: Mutex<Option<UndoFile>>,
-    /// True when the agent is ending, so that it does not begin further changes.
+    /// True when the agent is ending, so that it begins no further changes.
     is_closed: AtomicBool,
 }
 
 impl UndoList {
-    /// Creates an empty list.
     pub fn new(tell: Tell) -> UndoList {
         UndoList {
             entries: Mutex::default(),
@@ -30,28 +29,26 @@ impl UndoList {
         }
     }
 
-    /// Makes this list refuse further entries from [`UndoList::add_noted`], because the agent is
-    /// ending.
+    /// Makes [`UndoList::add_noted`] refuse further entries, because the agent is ending.
     pub fn close(&self) {
         let _entries = self.entries();
         self.is_closed.store(true, Ordering::Relaxed);
     }
 
-    /// Makes [`UndoList::add_noted`] write to this file from now on.
+    /// Sets the file to which [`UndoList::add_noted`] writes.
     pub fn note(&self, noted: UndoFile) {
         let mut known = self.noted();
-        // If the list already has a file, this file is kept, because it contains entries.
+        // An earlier file remains, because it contains entries.
         if known.is_none() {
             *known = Some(noted);
         }
     }
 
-    /// Adds an entry for a change that the agent is about to make. Writes the entry to disk first.
-    /// So a later command can undo the change even if the agent and its guard are killed or the
-    /// machine loses power.
+    /// Adds an entry for an imminent change, and writes the entry to disk. So a later command can
+    /// undo the change even if the agent and its guard are killed or the machine loses power.
     ///
     /// # Errors
-    /// The guard cannot be informed, or the entry cannot be written. Then the agent must not apply
+    /// The guard cannot be informed, or the entry cannot be written. The agent must then not apply
     /// the change.
     pub fn add_noted(&self, undo: Undo) -> Result<()> {
         let mut entries = self.entries();
@@ -72,17 +69,17 @@ impl UndoList {
         (self.tell)(&entries)
     }
 
-    /// Adds an entry for a change that the agent is about to make.
+    /// Adds an entry for an imminent change.
     ///
     /// # Errors
-    /// The guard cannot be informed. Then the agent must not apply the change.
+    /// The guard cannot be informed. The agent must then not apply the change.
     pub fn add(&self, undo: Undo) -> Result<()> {
         let mut entries = self.entries();
         entries.push(undo);
         (self.tell)(&entries)
     }
 
-    /// Adds an entry. If the list has a file, writes the entry to the file too.
+    /// Adds an entry, and writes it to the file if the list has one.
     ///
     /// # Errors
     /// The errors of [`UndoList::add`] and [`UndoList::add_noted`].
@@ -95,10 +92,10 @@ impl UndoList {
         }
     }
 
-    /// Removes an entry whose change was undone.
+    /// Removes the entry of a change that was undone.
     ///
     /// # Errors
-    /// The guard cannot be informed.
+    /// The guard cannot be informed, or the file cannot be written.
     pub fn forget(&self, undo: &Undo) -> Result<()> {
         let mut entries = self.entries();
         if let Some(at) = entries.iter().rposition(|one| one == undo) {
@@ -111,8 +108,7 @@ impl UndoList {
         }
     }
 
-    /// Undoes the changes that prevent killed processes from ending. The entries of these changes
-    /// remain on the list.
+    /// Undoes the changes that prevent killed processes from ending. Their entries remain.
     ///
     /// # Errors
     /// The errors of [`undo`].

@@ -10,26 +10,26 @@ use target_spec::{CQL_PORT, Translation};
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
 
-/// Addresses of nodes. A node has a first address, an address that the cluster uses now, and an
-/// address at which clients reach the node.
+/// Addresses of the nodes of a cluster. For each node, the map contains its first address, the
+/// address that the cluster uses now, and the address at which clients reach the node.
 #[derive(Clone, Debug, Default)]
 pub struct NodeAddressMap {
-    /// Addresses that the cluster uses now, by the first address of the node.
+    /// The address that the cluster uses now for each moved node. The key is the node's first
+    /// address.
     moved: Arc<Mutex<BTreeMap<SocketAddr, SocketAddr>>>,
     translation: Arc<Translation>,
     proxy: Option<Proxy>,
 }
 
-/// A single address in front of all nodes. The proxy selects a node by its name.
+/// Proxy with a single address in front of all nodes. A client selects a node by name.
 #[derive(Clone, Debug)]
 pub struct Proxy {
     address: SocketAddr,
-    /// Names by which the proxy selects the nodes, by the address that the cluster uses.
+    /// Names by which the proxy selects the nodes. The key is the address that the cluster uses.
     names: Arc<Mutex<BTreeMap<SocketAddr, String>>>,
 }
 
 impl Proxy {
-    /// Creates a proxy without nodes.
     pub fn from_address(address: SocketAddr) -> Proxy {
         Proxy {
             address,
@@ -37,12 +37,11 @@ impl Proxy {
         }
     }
 
-    /// Returns the address of the proxy.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Records the name by which the proxy selects a node.
+    /// Records the name of a node. `called` is the address that the cluster uses for the node.
     pub fn note(&self, called: SocketAddr, name: &str) {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         names.insert(called, name.to_owned());
@@ -55,8 +54,6 @@ impl Proxy {
 }
 
 impl NodeAddressMap {
-    /// Creates the addresses of a cluster whose addresses need translation. At first, every node
-    /// has its first address.
     pub fn translated(translation: Translation) -> NodeAddressMap {
         NodeAddressMap {
             translation: Arc::new(translation),
@@ -64,7 +61,6 @@ impl NodeAddressMap {
         }
     }
 
-    /// Creates the addresses of a cluster whose nodes are behind a proxy.
     pub fn behind(proxy: Proxy) -> NodeAddressMap {
         NodeAddressMap {
             proxy: Some(proxy),
@@ -72,13 +68,12 @@ impl NodeAddressMap {
         }
     }
 
-    /// Returns the proxy in front of the nodes, or `None` if clients connect directly.
     pub fn proxy(&self) -> Option<&Proxy> {
         self.proxy.as_ref()
     }
 
     /// Returns the name by which the proxy selects the node, which is also the name for TLS.
-    /// Returns `None` if the nodes are not behind a proxy.
+    /// Returns `None` without a proxy, or if the proxy has no name for the node.
     pub fn proxied_name(&self, known: SocketAddr) -> Option<String> {
         self.proxy.as_ref()?.name(self.called(known))
     }
@@ -106,22 +101,19 @@ impl NodeAddressMap {
         self.translation.beside(SocketAddr::new(ip, known.port()))
     }
 
-    /// Returns the first address of the node for which the cluster currently uses the address
-    /// `now`.
     pub fn first_address(&self, now: SocketAddr) -> SocketAddr {
         let all = self.all();
         let is_there = |(_, at): &(&SocketAddr, &SocketAddr)| **at == now;
         all.iter().find(is_there).map_or(now, |(known, _)| *known)
     }
 
-    /// Returns the address that the cluster uses for a node to which a client connected through a
-    /// contact point.
+    /// Returns the address that the cluster uses for the node that a client reached at `reached`.
     pub fn cluster_address(&self, reached: SocketAddr) -> SocketAddr {
         self.translation.reported_address(reached, CQL_PORT).unwrap_or(reached)
     }
 
-    /// Records the address that the cluster currently uses for a node. Returns true if the address
-    /// has changed.
+    /// Records the address that the cluster currently uses for a node. Returns true if this address
+    /// differs from the previous one.
     pub fn note(&self, known: SocketAddr, now: SocketAddr) -> bool {
         self.all().insert(known, now).unwrap_or(known) != now
     }
@@ -131,8 +123,8 @@ impl NodeAddressMap {
     }
 }
 
-/// Connector that sends every request to one endpoint of a node, even after the node has moved. The
-/// connector ignores the host name of the request.
+/// Connector that sends all requests to one endpoint of a node, even after the node has moved. The
+/// connector ignores the host name of a request.
 #[derive(Debug)]
 pub struct RedirectingConnector {
     address: SocketAddr,
@@ -140,8 +132,8 @@ pub struct RedirectingConnector {
 }
 
 impl RedirectingConnector {
-    /// Creates a connector for an endpoint other than CQL. The caller identifies the endpoint by
-    /// its first address.
+    /// Creates a connector for an endpoint other than CQL. `address` is the first address of the
+    /// endpoint.
     pub fn to(address: SocketAddr, moves: &NodeAddressMap) -> RedirectingConnector {
         RedirectingConnector {
             address,
@@ -182,7 +174,6 @@ mod tests {
             (moves.now(first), moves.first_address(second)),
             (second, first)
         );
-        // Clones of this value share the recorded addresses.
         assert!(moves.clone().note(first, third));
         assert_eq!(
             (moves.now(first), moves.first_address(third)),
@@ -192,7 +183,6 @@ mod tests {
         assert_eq!(beside("10.0.0.1:8778"), "10.0.0.3:8778");
         assert_eq!(beside("10.0.0.9:8778"), "10.0.0.9:8778");
         assert_eq!(moves.first_address(second), second);
-        // Another node takes over the old address.
         assert!(moves.note(second, first));
         assert_eq!(
             (moves.first_address(first), moves.now(first)),

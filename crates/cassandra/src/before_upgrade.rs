@@ -1,21 +1,20 @@
-//! Keeps the files of a managed node before its upgrade, and restores them for a downgrade.
+//! Saves the files of a managed node before its upgrade, and restores the files for a downgrade.
 //!
-//! Invariants: when files are kept or restored, the node is drained and stopped. Data files are
-//! immutable, so a hard link preserves them. The data files of a drained node contain everything
-//! that its commit log contains. So the commit log is not kept, and a restored node has an empty
-//! commit log.
+//! Invariants: the node is drained and stopped when files are saved or restored. Data files are
+//! immutable, so a hard link preserves their content. The data files of a drained node contain all
+//! writes of its commit log, so a restored node starts with an empty commit log.
 
 use crate::fault_handle::{NodeHandle, OwnNode};
 use anyhow::{Context, Result, ensure};
 use host::{Agent, FileStep};
 use std::path::{Path, PathBuf};
 
-/// Folder of the kept files. It is inside the folder of the node, so it is on the same file system
-/// and is removed with the node.
+/// Folder of the saved files, inside the folder of the node. A hard link requires that both are on
+/// the same file system.
 const FOLDER: &str = "before-upgrade";
 
 impl NodeHandle {
-    /// Keeps all files of the node. The caller must have drained and stopped the node.
+    /// Saves all files of the node. The caller must have drained and stopped the node.
     ///
     /// # Errors
     /// The node is not managed, or its host cannot keep the files.
@@ -24,10 +23,10 @@ impl NodeHandle {
         kept.with_context(|| format!("save the files of {}", self.name))
     }
 
-    /// Replaces the files of the stopped node by the kept files.
+    /// Replaces the files of the stopped node by the saved files.
     ///
     /// # Errors
-    /// No files were kept, the node is not managed, or its host cannot replace the files.
+    /// No files were saved, the node is not managed, or its host cannot replace the files.
     pub fn put_files_back(&self) -> Result<()> {
         let put = put_back(&self.agent, self.own()?);
         put.with_context(|| format!("restore the saved files of {}", self.name))
@@ -43,7 +42,7 @@ fn keeping(own: &OwnNode) -> Vec<FileStep> {
     std::iter::once(left).chain(own.immutable().map(link)).collect()
 }
 
-/// Restores the kept files. If no files were kept, fails without removing anything.
+/// Restores the saved files. If no files were saved, fails without removing anything.
 fn put_back(agent: &Agent, own: &OwnNode) -> Result<()> {
     let folder = own.folder.join(FOLDER);
     let is_kept = agent.list(&folder, None)?.is_some();
@@ -123,8 +122,6 @@ mod tests {
         write(node.join("hints/1.hints"), "older").unwrap();
         write(node.join("commitlog/CommitLog-7-1.log"), "drained").unwrap();
         agent.change(keeping(&own)).unwrap();
-        // The newer release compacts tables, and writes new hints, commit log segments and
-        // SSTables.
         remove_file(table.join("nb-1-big-Data.db")).unwrap();
         write(table.join("da-2-bti-Data.db"), "newer").unwrap();
         remove_file(node.join("hints/1.hints")).unwrap();

@@ -7,8 +7,8 @@ use cql::tokens::quoted_name;
 use std::collections::BTreeSet;
 use target_spec::Object;
 
-/// Returns the statements that drop `ours`. If a keyspace contains only objects in `ours`, one
-/// statement drops the whole keyspace. Otherwise, statements drop single tables.
+/// Returns the statements that drop the tables `ours`. If a keyspace contains only these tables,
+/// one statement drops the whole keyspace.
 ///
 /// # Errors
 /// The cluster cannot be queried.
@@ -30,7 +30,7 @@ pub fn statements_for(ours: &[MarkedTable], session: &mut Session) -> Result<Vec
 }
 
 /// Returns true if the keyspace contains only the tables in `own`, and no functions. cassay never
-/// creates functions, so functions belong to another user.
+/// creates functions, so a function belongs to another user.
 fn has_only(session: &mut Session, keyspace: &str, own: &BTreeSet<&Object>) -> Result<bool> {
     let named = cql::tokens::literal(keyspace);
     let mut ask = |source: &str, column: &str| -> Result<Vec<String>> {

@@ -6,30 +6,24 @@ use crate::node::Node;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-/// Compactions of one node at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompactionSample {
-    /// Number of running compactions.
     pub running: u64,
-    /// Number of bytes that the running compactions have compacted so far, and the total number of
-    /// bytes that they have to compact.
+    /// Number of bytes that the running compactions have processed, and the total number of bytes
+    /// that these compactions must process.
     pub progress: (u64, u64),
-    /// The server's estimate of the number of pending compactions. `None` if the server does not
-    /// report it.
+    /// The server's estimate. `None` if the server does not report an estimate.
     pub pending: Option<u64>,
     /// Number of bytes compacted since the node started.
     pub bytes_compacted: Option<u64>,
-    /// Number of live SSTables of the sampled tables.
     pub sstables: Option<u64>,
 }
 
 impl CompactionSample {
-    /// Returns true if a compaction runs or is pending.
     pub fn is_busy(&self) -> bool {
         self.running > 0 || self.pending.is_some_and(|pending| pending > 0)
     }
 
-    /// Describes the sample for a message.
     pub fn describe(&self) -> String {
         let text = |number: Option<u64>| number.map_or("unknown".to_string(), |n| n.to_string());
         format!(
@@ -54,7 +48,7 @@ impl Node<'_> {
             .and_then(Option::as_ref)
             .and_then(Value::as_array)
             .context("the node does not report its compactions")?;
-        // The node reports these numbers as text.
+        // The node reports the numbers of a compaction as text.
         let sum = |key: &str| {
             let number = |task: &Value| task[key].as_str()?.parse::<u64>().ok();
             running.iter().filter_map(number).sum()
@@ -66,7 +60,7 @@ impl Node<'_> {
         })
     }
 
-    /// Takes a sample only from virtual tables. In older releases, these tables show only running
+    /// Takes a sample from virtual tables. In releases before 6.0, virtual tables show only running
     /// compactions.
     ///
     /// # Errors
@@ -94,7 +88,7 @@ impl Node<'_> {
     }
 }
 
-/// Reads all values of a sample except the running compactions, which are not metrics.
+/// Reads all values of a sample except those of running compactions, which are not metrics.
 fn counted(metrics: &Metrics, keyspace: &str, tables: &[&str]) -> Result<CompactionSample> {
     let of_compactions = |name: &str| format!("{METRICS}:type=Compaction,name={name}");
     let (pending, bytes) = (

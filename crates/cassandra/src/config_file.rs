@@ -1,5 +1,4 @@
-//! Text of a managed node's `cassandra.yaml`. cassay writes the text from settings, and changes
-//! single keys in it.
+//! Generates the text of a managed node's `cassandra.yaml`, and changes single keys in this text.
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};

@@ -18,36 +18,30 @@ use target_spec::AttachSpec;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::unversioned::transport::DefaultConnector;
 
-/// Maximum size, in bytes, of a file in a bundle and of an answer of the metadata service. Actual
+/// Maximum size, in bytes, of a file in a bundle and of a response of the metadata service. Actual
 /// sizes are below 10 kB.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// Time limit of a request to the metadata service.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Key of the study that contains the path of the bundle.
 const KEY: &str = "target.attach.secure_connect_bundle";
 
-/// Connection data from a bundle and its metadata service.
 #[derive(Debug)]
 pub struct BehindProxy {
-    /// Client identity and trusted authorities.
     pub tls: Tls,
-    /// Address of the proxy, and the names by which the proxy selects nodes.
     pub moves: NodeAddressMap,
-    /// Host ids of the nodes. A client can open a session with any of these nodes.
+    /// Host ids of the nodes, which serve as contact points.
     hosts: Vec<String>,
     datacenter: Option<String>,
 }
 
-/// Fields of the bundle's `config.json` that cassay uses.
 #[derive(Debug, Deserialize)]
 struct BundleConfig {
     host: String,
     port: u16,
 }
 
-/// Answer of the metadata service.
 #[derive(Debug, Deserialize)]
 struct Metadata {
     contact_info: ContactInfo,
@@ -62,10 +56,10 @@ struct ContactInfo {
     sni_proxy_address: String,
 }
 
-/// Returns the host of a bundle's metadata service without contacting it.
+/// Returns the host name of the bundle's metadata service. Sends no request.
 ///
 /// # Errors
-/// The file is not a bundle.
+/// The file cannot be read, or is not a valid bundle.
 pub fn bundle_host(bundle: &Path) -> Result<String> {
     let place = bundle.display();
     let read = read(bundle).with_context(|| format!("read the secure connect bundle {place}"));
@@ -76,8 +70,8 @@ impl BehindProxy {
     /// Reads a bundle, and queries its metadata service.
     ///
     /// # Errors
-    /// The file is not a bundle, or the service does not answer. While a database is hibernated,
-    /// its metadata service does not exist.
+    /// The file is not a valid bundle, or the service does not answer. A hibernated database has no
+    /// metadata service.
     pub fn read(bundle: &Path) -> Result<BehindProxy> {
         let place = bundle.display();
         let (config, material) =
@@ -143,7 +137,8 @@ fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
         roots: Some(entry("ca.crt")?),
         verify: true,
         server_name: None,
-        // The client requests a node by name, but the proxy presents its own certificate.
+        // The client requests a node by name, but the proxy presents a certificate for the proxy's
+        // name.
         certified_name: Some(config.host.clone()),
         identity: Some(ClientIdentity {
             certificates: entry("cert")?,
@@ -153,8 +148,8 @@ fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
     Ok((config, material))
 }
 
-/// Builds the TLS configuration. Uses a different hint than for a separate file, because the user
-/// cannot repair a file inside a bundle with a command.
+/// Builds the TLS configuration. Replaces the usual hints, because a user cannot repair a file
+/// inside a bundle with a command.
 fn usable(material: &TlsMaterial) -> Result<Tls> {
     material.clone().tls().map_err(|error| {
         let said = format!("{error:#}");

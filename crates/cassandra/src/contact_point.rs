@@ -1,10 +1,10 @@
-//! Addresses of contact points, by which the user names an attached cluster.
+//! Resolves contact points, which the user gives for an attached cluster.
 
 use anyhow::{Result, anyhow};
 use std::net::SocketAddr;
 use target_spec::ContactPoint;
 
-/// Returns the host of a contact point, and the addresses of the host.
+/// Returns the host name of a contact point, and the addresses of the host.
 ///
 /// # Errors
 /// The text is not a contact point, or its host has no address.

@@ -1,5 +1,5 @@
-//! Access of a client to a cluster, apart from the address: user, password and TLS. cassay reads
-//! each secret from the file or variable where the user keeps it, and never shows the secret.
+//! Access of a client to a cluster: user, password and TLS. cassay reads each secret from the
+//! user's file or environment variable, and never shows the secret.
 
 use crate::address_map::NodeAddressMap;
 use crate::permission_gate::StatementGate;
@@ -11,27 +11,22 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use target_spec::{Secret, SecretSource};
 
-/// Data that a client needs for a connection in addition to an address, such as credentials and
-/// TLS.
+/// Everything except the address that a client needs for a connection.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
-    /// User and password, if the cluster requires authentication.
     pub credentials: Option<Credentials>,
-    /// User that sends the load, with the same password. `None` if the user of control sessions
-    /// also sends the load.
+    /// User that sends the load, with the password in `credentials`. `None` means that the load
+    /// uses the user in `credentials`.
     pub load_user: Option<&'static str>,
-    /// TLS settings, if the cluster requires TLS.
     pub tls: Option<Tls>,
     /// Permission check of an attached cluster. `None` for a managed cluster.
     pub door: Option<StatementGate>,
-    /// Current addresses of nodes that have moved.
     pub moves: NodeAddressMap,
-    /// Version of the protocol that the nodes use.
     pub spoken: SpokenVersion,
 }
 
 impl Access {
-    /// Creates the access to a managed cluster, which has no permission check.
+    /// Creates the access to a managed cluster, which needs no permission check.
     pub fn new(credentials: Option<Credentials>, tls: Option<Tls>) -> Access {
         Access {
             credentials,
@@ -43,16 +38,15 @@ impl Access {
         }
     }
 
-    /// Returns the user and the password for the load. Returns `None` if the cluster requires no
-    /// authentication. If cassay created an ordinary user, the load uses that user. Then guardrails
-    /// and permissions apply to the load as they apply to an application.
+    /// Returns the user and the password for the load, or `None` without authentication. If cassay
+    /// created an ordinary user, the load uses that user, because guardrails and permissions do not
+    /// apply to superusers.
     pub fn load_credentials(&self) -> Option<(String, String)> {
         let own = self.credentials.as_ref()?;
         let user = self.load_user.unwrap_or(&own.user);
         Some((user.to_owned(), own.password.reveal().to_owned()))
     }
 
-    /// Creates the access to an attached cluster, with its permission check.
     pub fn for_attached(credentials: Option<Credentials>, tls: Option<Tls>) -> Access {
         Access {
             door: Some(StatementGate::default()),
@@ -61,24 +55,22 @@ impl Access {
     }
 }
 
-/// Version of the native protocol in use. This is the version that the last session negotiated, or
-/// version 4 before the first session.
+/// Version of the native protocol that the last session negotiated, or version 4 before the first
+/// session.
 #[derive(Clone, Debug, Default)]
 pub struct SpokenVersion(Arc<Mutex<Version>>);
 
 impl SpokenVersion {
-    /// Returns the current version.
     pub fn now(&self) -> Version {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stores the version that a session negotiated.
     pub fn note(&self, version: Version) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = version;
     }
 
-    /// Returns all supported versions in the order in which sessions try them, beginning with the
-    /// current version.
+    /// Returns all supported versions in the order in which a session tries them. The first version
+    /// is the current one.
     pub fn order(&self) -> impl Iterator<Item = Version> + use<> {
         let first = self.now();
         let others = Version::ALL.into_iter().filter(move |version| *version != first);
@@ -86,50 +78,42 @@ impl SpokenVersion {
     }
 }
 
-/// User and password.
 #[derive(Clone, Debug)]
 pub struct Credentials {
-    /// Name of the role in the cluster.
     pub user: String,
-    /// Password of the role, which is never shown.
     pub password: Secret,
 }
 
-/// TLS settings of the load generator and of control sessions.
 #[derive(Clone)]
 pub struct Tls {
-    /// Trusted authorities, protocol versions and ciphers.
     pub config: Arc<rustls::ClientConfig>,
     /// Name that the server's certificate must contain. `None` means the address of the node.
     pub server_name: Option<String>,
-    /// Data from which `config` was built.
     pub material: Arc<TlsMaterial>,
 }
 
-/// Inputs of a TLS configuration. Another process can build the same configuration from these
-/// inputs.
+/// Inputs of a TLS configuration, from which another process can build the same configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlsMaterial {
-    /// Certificates of authorities as PEM, with the path or source from which they were read.
-    /// `None` means the trust store of the system.
+    /// PEM of the trusted authorities' certificates, with the path or source of the PEM. `None`
+    /// means the trust store of the system.
     pub roots: Option<(String, Vec<u8>)>,
-    /// True if the client verifies the server's certificate.
+    /// False if the client accepts any certificate.
     pub verify: bool,
     /// Name that the server's certificate must contain. `None` means the address of the node.
     pub server_name: Option<String>,
-    /// Name that every certificate must contain, instead of the name that the client requests. If
-    /// the nodes are behind a proxy, this is the name of the proxy.
+    /// Name that every certificate must contain, instead of the name that the client requests. With
+    /// a proxy, this is the name of the proxy.
     pub certified_name: Option<String>,
-    /// Client certificate. `None` if the client presents no certificate.
     pub identity: Option<ClientIdentity>,
 }
 
-/// Client certificate and its private key. cassay never shows the key.
+/// Client certificate and its private key. The `Debug` output does not contain the key.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientIdentity {
-    /// Certificate chain as PEM, with the path or source from which it was read.
+    /// PEM of the certificate chain, with the path or source of the PEM.
     pub certificates: (String, Vec<u8>),
-    /// Private key as PEM, with the path or source from which it was read.
+    /// PEM of the private key, with the path or source of the PEM.
     pub key: (String, Vec<u8>),
 }
 
@@ -150,8 +134,6 @@ impl fmt::Debug for Tls {
     }
 }
 
-/// Reads a secret from the file or variable in which the user keeps it.
-///
 /// # Errors
 /// The file or variable is missing, unreadable or empty. The message names the source, but does not
 /// contain the secret.
@@ -182,8 +164,8 @@ pub fn read(source: &SecretSource) -> Result<Secret> {
     Ok(Secret::new(line.to_string()))
 }
 
-/// Adds a hint to a connection error if a key in the study's section `section` would fix the error.
-/// Examples are an untrusted certificate and a port without TLS.
+/// Adds a hint to a TLS error if a key in the study's section `section` can fix the error. Examples
+/// are an untrusted certificate and a port without TLS.
 pub fn explained<E>(error: E, section: &str) -> anyhow::Error
 where
     E: std::error::Error + Send + Sync + 'static,
@@ -207,9 +189,8 @@ where
     anyhow::anyhow!("{error}\nhint: {hint}")
 }
 
-/// Returns true if the alert means that the server rejected the client's certificate or did not
-/// receive a certificate. The TLS 1.2 implementation of Java reports a missing certificate as
-/// `bad_certificate`.
+/// Returns true if the server rejected the client's certificate, or received no certificate. For a
+/// missing certificate, Java's TLS 1.2 implementation sends `bad_certificate`.
 fn is_about_clients(alert: rustls::AlertDescription) -> bool {
     use rustls::AlertDescription as Alert;
     matches!(
@@ -225,7 +206,6 @@ fn is_about_clients(alert: rustls::AlertDescription) -> bool {
     )
 }
 
-/// Finds the TLS error inside an error of any library.
 fn find_tls_error<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e rustls::Error> {
     if let Some(error) = error.downcast_ref() {
         return Some(error);

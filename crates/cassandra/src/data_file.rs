@@ -4,28 +4,21 @@ use anyhow::Result;
 use host::Agent;
 use std::path::{Path, PathBuf};
 
-/// A data file of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataFile {
-    /// Name of the table's keyspace.
     pub keyspace: String,
-    /// Path of the table's folder, whose name consists of the name and the id of the table.
+    /// Path of the table's folder, named `NAME-IDENTIFIER`.
     pub table: PathBuf,
-    /// Name of the file.
     pub name: String,
-    /// Size of the file, in bytes.
     pub bytes: u64,
 }
 
 impl DataFile {
-    /// Returns the version of the SSTable format, which consists of the letters at the start of the
-    /// file name, such as `nb`, `oa` or `da`.
+    /// Returns the version of the SSTable format, such as `nb`, `oa` or `da`.
     pub fn format(&self) -> &str {
         self.name.split('-').next().unwrap_or_default()
     }
 
-    /// Returns true if the file belongs to the given table. The folder of a table has the name
-    /// `NAME-IDENTIFIER`.
     pub fn is_of(&self, table: &str) -> bool {
         let folder = self.table.file_name().and_then(|name| name.to_str());
         folder
@@ -34,11 +27,11 @@ impl DataFile {
     }
 }
 
-/// Returns the data files of `keyspaces` below a node's folder, or of all keyspaces if the list is
-/// empty. If the caller names a snapshot, returns the files of that snapshot.
+/// Returns the data files of `keyspaces` below a node's folder. An empty list means all keyspaces.
+/// With `snapshot`, returns the files of that snapshot instead of the live files.
 ///
 /// # Errors
-/// The folders cannot be listed.
+/// The host cannot list a folder.
 pub fn all(
     agent: &Agent,
     node: &Path,
@@ -63,10 +56,10 @@ pub fn all(
     Ok(files)
 }
 
-/// Returns the table folders below a node's folder, each with the name of its keyspace.
+/// Returns each table folder below a node's folder, with the name of its keyspace.
 ///
 /// # Errors
-/// The folders cannot be listed.
+/// The host cannot list a folder.
 pub fn tables(agent: &Agent, node: &Path, keyspaces: &[String]) -> Result<Vec<(String, PathBuf)>> {
     let data = node.join("data");
     let mut tables = Vec::new();

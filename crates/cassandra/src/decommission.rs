@@ -1,5 +1,5 @@
-//! Decommissions a managed node from a helper process. If the controller has died, the agent starts
-//! this process, because the agent has no MBean client.
+//! Decommissions a managed node from a helper process. The agent starts this process when the
+//! controller has died, because the agent has no MBean client.
 
 use crate::config_file::jolokia_file;
 use crate::fault_handle::NodeControl;
@@ -13,17 +13,15 @@ use std::path::Path;
 use std::time::Duration;
 use target_spec::Invocation;
 
-/// First argument of the helper process. The second argument is the path of a file with the address
-/// and the password of the node's MBeans.
+/// First argument of the helper process. The second argument is the path of the configuration file
+/// of the node's Jolokia agent.
 const ARGUMENT: &str = "leave-its-ring";
 
 const LEAVE_LIMIT: Duration = Duration::from_secs(540);
 
-/// Time limit of each status request.
 const MEMBERS_LIMIT: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(500);
 
-/// Returns the command of the helper for the node whose configuration is in `conf`.
 pub fn program(conf: &Path) -> Invocation {
     let file = jolokia_file(conf).display().to_string();
     Invocation {
@@ -32,7 +30,7 @@ pub fn program(conf: &Path) -> Invocation {
     }
 }
 
-/// If this process was started as the helper, decommissions the node. Otherwise returns `None`
+/// Decommissions the node if this process was started as the helper. Otherwise returns `None`
 /// without doing anything.
 pub fn answer() -> Option<Result<()>> {
     let words: Vec<_> = std::env::args_os().collect();
@@ -58,8 +56,8 @@ fn leave(file: &Path) -> Result<()> {
             }
             // Another process has already started the decommission.
             "LEAVING" => clock::sleep(POLL),
-            // In any other mode, this function has nothing to do. Gossip evicts a node that failed
-            // to join, and a decommissioned node has already left the ring.
+            // In any other mode, the node owns no tokens that it must hand over. Gossip evicts a
+            // node that failed to join, and a decommissioned node has already left the ring.
             _ => return Ok(()),
         }
         if deadline.passed() {
@@ -71,7 +69,6 @@ fn leave(file: &Path) -> Result<()> {
     }
 }
 
-/// Parses the configuration file of a managed node's Jolokia agent.
 fn control_of(text: &str) -> Result<NodeControl> {
     let value = |key: &str| {
         let mut lines = text.lines().filter_map(|line| line.split_once('='));

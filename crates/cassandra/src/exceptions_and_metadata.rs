@@ -1,10 +1,10 @@
-//! State that should not change during a measurement: uncaught exceptions of the nodes, and the
-//! cluster's metadata (schema and ring).
+//! Compares two reports of the nodes: their uncaught exceptions, and the cluster's metadata (schema
+//! and ring).
 //!
-//! A node counts exceptions from its start. Since 6.0, a table lists the exceptions by class and
-//! location. Older nodes have only a metric with their total number, if MBeans are accessible. A
-//! node of 6.0 describes its metadata by an epoch and a log of changes. Older nodes describe the
-//! metadata only by the schema version.
+//! A node counts exceptions from its start. Since 6.0, a virtual table lists the exceptions by
+//! class and location. Older nodes have only a metric with the total count. A node of 6.0
+//! identifies its metadata by an epoch, and keeps a log of changes. Older nodes have only a schema
+//! version.
 
 use crate::mbeans::METRICS;
 use crate::node::Node;
@@ -13,45 +13,39 @@ use anyhow::{Context, Result};
 use cql::Value;
 use std::collections::BTreeMap;
 
-/// Reports of all nodes at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SelfReport {
-    /// Numbers of uncaught exceptions since the node started, by node and kind. Nodes that do not
+    /// Number of uncaught exceptions of each kind since the start of the node. Nodes that do not
     /// report exceptions are absent.
     exceptions: BTreeMap<String, BTreeMap<Exception, u64>>,
     /// Metadata according to the first node that answers.
     metadata: Option<Metadata>,
 }
 
-/// Kind of an uncaught exception.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Exception {
-    /// Class and location of the exception. Empty if only the number of exceptions is known.
+    /// Class and location of the exception. Empty if the node reports only a total count.
     name: String,
-    /// Message of the last occurrence of the exception.
+    /// Message of the most recent exception of this kind.
     message: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Metadata {
     schema: String,
-    /// Changes of the metadata by epoch, since 6.0.
     log: BTreeMap<i64, String>,
 }
 
-/// Differences between the reports at two moments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReportedChanges {
-    /// Uncaught exceptions between the two reports, with one sentence for each kind. `None` if no
-    /// node reports exceptions.
+    /// One sentence for each kind of new uncaught exception. `None` if no node reports exceptions.
     pub exceptions: Option<Vec<String>>,
-    /// Changes of the metadata between the two reports, in one sentence. Empty if nothing changed.
+    /// One sentence about the changes of the metadata. Empty if nothing changed.
     pub metadata: Vec<String>,
 }
 
 const MESSAGE_CHARS_SHOWN: usize = 160;
 
-/// Requests the uncaught exceptions from a node. Returns `None` if the node does not report them.
 fn exceptions(node: &Node<'_>, session: Option<&mut Session>) -> Option<BTreeMap<Exception, u64>> {
     let table = session.and_then(|session| by_table(session).ok().flatten());
     table.or_else(|| {
@@ -62,7 +56,6 @@ fn exceptions(node: &Node<'_>, session: Option<&mut Session>) -> Option<BTreeMap
     })
 }
 
-/// Reads the table of exceptions. Returns `None` if the node does not have this table.
 fn by_table(session: &mut Session) -> Result<Option<BTreeMap<Exception, u64>>> {
     let asked = "SELECT exception_class, exception_location, count, last_message FROM \
                  system_views.uncaught_exceptions";
@@ -103,8 +96,7 @@ fn metadata(session: &mut Session) -> Result<Metadata> {
 }
 
 impl SelfReport {
-    /// Adds the report of a node. Omits values that the node does not report. Keeps the metadata of
-    /// the first node that reports it.
+    /// Adds the report of a node. Keeps the metadata of the first node that reports metadata.
     pub fn add(&mut self, node: &Node<'_>) {
         let mut session = node.session().ok();
         if let Some(exceptions) = exceptions(node, session.as_mut()) {
@@ -115,7 +107,6 @@ impl SelfReport {
         }
     }
 
-    /// Returns the differences since the earlier report `before`.
     pub fn since(&self, before: &SelfReport) -> ReportedChanges {
         let told: Vec<String> = self
             .exceptions
@@ -139,8 +130,7 @@ impl SelfReport {
     }
 }
 
-/// Returns the number of new exceptions of a kind. After a restart, the count of a node begins at
-/// zero.
+/// Returns the number of new exceptions of a kind. The count starts at zero when a node restarts.
 fn new_of(exception: &Exception, count: u64, known: Option<&BTreeMap<Exception, u64>>) -> u64 {
     // Only the names are compared, because each occurrence may have a different message.
     let same = |(one, _): &(&Exception, &u64)| one.name == exception.name;

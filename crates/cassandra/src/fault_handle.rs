@@ -1,5 +1,5 @@
-//! Handles that let a separate thread break and heal nodes, through the agents of the nodes' hosts
-//! and as a CQL client.
+//! Handles through which a separate thread breaks and heals nodes. Handles use the agents on the
+//! nodes' hosts, MBeans, kubectl and CQL.
 
 use crate::config_file::change;
 use crate::credentials::Access;
@@ -24,148 +24,124 @@ use std::time::Duration;
 use target_spec::{HostIndex, NodeAct, Origin, PerHost, PerNode};
 use versions::Release;
 
-/// Handles of all nodes and hosts of a cluster.
 #[derive(Debug)]
 pub struct Handles {
-    /// Handles of the nodes, in the order of the cluster.
+    /// In the order of the cluster's nodes.
     pub nodes: PerNode<NodeHandle>,
-    /// Nodes that can be added, one for each host. Empty if the nodes share one machine.
+    /// Nodes that can be added, one per host. Empty if all nodes share one machine.
     pub newcomers: PerHost<AddedNode>,
-    /// Isolated hosts or machines, in order. Empty if the nodes share one machine.
+    /// Isolated hosts or machines. Empty if all nodes share one machine.
     pub hosts: PerHost<HostHandle>,
-    /// Agent of the switch between the hosts. `None` without simulated hosts.
+    /// Agent of the network switch between simulated hosts. `None` without simulated hosts.
     pub switch: Option<Arc<Agent>>,
-    /// Kubernetes operator that manages the nodes of an attached cluster, if any.
     pub operator: Option<OperatorHandle>,
 }
 
-/// Handle of a managed or attached node.
 #[derive(Debug)]
 pub struct NodeHandle {
-    /// Name of the node.
     pub name: String,
-    /// Agent of the node's host, which starts the node. If the node is attached, the agent on the
-    /// machine that runs cassay.
+    /// Agent on the node's host, which starts the node. For an attached node that cassay cannot
+    /// reach on its machine, the agent on the machine that runs cassay.
     pub agent: Arc<Agent>,
     /// Position of the node's host in [`Handles::hosts`].
     pub host: Option<HostIndex>,
     /// Process of the node. `None` while the node is stopped, or if cassay cannot see the process
     /// of an attached node.
     pub process: Option<Identity>,
-    /// Start commands and files of the node. `None` if the node is not managed.
     pub own: Option<OwnNode>,
-    /// Start command for the newer release. Set when an upgrade is prepared.
+    /// Data for starting the node with the newer release, from the preparation of an upgrade until
+    /// the upgrade.
     pub upgraded: Option<UpgradedNode>,
-    /// Start command for the older release. Set when the node is upgraded.
+    /// Start command for the older release. Set while the node is upgraded.
     pub former: Option<OwnNode>,
-    /// Service of an attached node whose machine can be reached.
     pub service: Option<NodeService>,
-    /// Pod of an attached node. `None` if the node is managed, or does not run in a pod.
     pub pod: Option<PodHandle>,
-    /// CQL address of the node.
     pub address: SocketAddr,
-    /// Internode address of the node. If an attached node does not report this address, its CQL
-    /// address with the default internode port.
+    /// Internode address. If an attached node does not report this address, its CQL address with
+    /// the default internode port.
     pub storage: SocketAddr,
     /// All ports on which the node listens.
     pub ports: Vec<u16>,
-    /// Credentials and TLS of clients.
     pub access: Access,
-    /// MBeans of the node. `None` if the MBeans are not accessible.
     pub control: Option<NodeControl>,
 }
 
-/// A node that has not joined the ring yet.
+/// Node that has not joined the ring yet.
 #[derive(Debug)]
 pub struct AddedNode {
-    /// Handle for the node after it has been added. The node has no process yet.
+    /// Handle of the node, which has no process yet.
     pub node: NodeHandle,
-    /// Start of the process that joins the ring, and the later removal of this process.
+    /// Start of the process that joins the ring, and the removal of this process when the fault
+    /// heals.
     pub join: Join,
 }
 
-/// Start commands and file locations of a managed node.
 #[derive(Debug)]
 pub struct OwnNode {
-    /// Normal start command, and the file that receives its output.
+    /// Normal start command, and the file for the output of the node.
     pub start: (Command, PathBuf),
-    /// Start command that makes the node tolerate an unreadable part of the commit log.
+    /// Start command with which the node tolerates an unreadable part of the commit log.
     pub forgiving: Command,
-    /// Start command for a node that is not in the ring. The node joins, and streams the data that
-    /// it will own.
+    /// Start command for a node that the ring does not contain. The node streams the data that it
+    /// will own.
     pub joining: Command,
-    /// Start command for joining if the ring may still contain the node. The node takes over the
-    /// tokens that it had.
+    /// Start command for joining when the ring may still contain the node. The node takes over its
+    /// former tokens.
     pub claiming: Command,
-    /// Start command for a node that lost its data. The node takes over the tokens that it had, and
-    /// streams the data that it had.
+    /// Start command for a node that lost its data. The node takes over its former tokens, and
+    /// streams its former data.
     pub replacing: Command,
-    /// Data folders of the node, as paths on its host.
     pub kept: Vec<PathBuf>,
-    /// The folder among `kept` that contains the commit log.
     pub commit_log: PathBuf,
-    /// Folder of all files of the node, as a path on its host.
     pub folder: PathBuf,
-    /// Configuration folder of the node.
     pub conf: PathBuf,
-    /// Release that the node runs, and the source of that release.
     pub release: (Release, Origin),
-    /// CPUs and memory nodes to which the node is confined. They apply to all start commands.
+    /// CPUs and NUMA nodes to which every start command confines the node.
     pub confinement: Option<Confinement>,
 }
 
-/// Data for starting a node with another release.
 #[derive(Debug)]
 pub struct UpgradedNode {
-    /// Steps that write the configuration for the other release, next to the existing
-    /// configuration.
+    /// Steps that write the configuration for the other release. The existing configuration
+    /// remains.
     pub files: Vec<FileStep>,
-    /// Start command for the other release.
     pub own: OwnNode,
-    /// Start command for the current release, which a later downgrade uses.
+    /// Start command for the current release, for a later downgrade.
     pub former: OwnNode,
 }
 
-/// Way to start a node that has lost its data.
+/// Start mode of a node that has lost its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestartMode {
-    /// The node starts as a new node, because the ring does not contain it.
     Joining,
-    /// The node starts as a replacement of itself, because the ring still contains it and considers
-    /// it down.
+    /// The node replaces itself, because the ring still contains it and considers it down.
     Replacing,
 }
 
-/// Client of a node's MBeans.
 #[derive(Clone, Debug)]
 pub struct NodeControl(pub Jolokia);
 
-/// Handle of a host.
 #[derive(Debug)]
 pub struct HostHandle {
-    /// Name of the host, such as `host1`.
     pub name: String,
-    /// Number of the host among all hosts, counted from 1. A simulated host has the same number on
-    /// the switch.
+    /// Number of the host, counted from 1. A simulated host has the same number on the switch.
     pub number: usize,
-    /// Address of the host. If the host is an attached machine, the internode and CQL addresses of
-    /// its nodes.
+    /// Address of the host. An attached machine has the internode and CQL addresses of its nodes.
     pub addresses: Vec<Ipv4Addr>,
-    /// Agent of the host.
     pub agent: Arc<Agent>,
-    /// Mount point of the host's volume. If the host has no volume, the folder of the host.
+    /// Mount point of the host's volume, or the folder of a host without a volume.
     pub folder: PathBuf,
-    /// Device name of the host's volume. `None` if the host has no volume.
+    /// Device name of the host's volume. `None` without a volume.
     pub device: Option<String>,
-    /// Pod of the host, managed or attached. `None` if the host is not a pod.
+    /// Pod of a managed or attached host. `None` if the host is not a pod.
     pub pod: Option<PodHandle>,
-    /// Permission check of an attached cluster.
+    /// Permission check. `None` if the cluster is managed.
     pub door: Option<StatementGate>,
 }
 
 impl HostHandle {
-    /// Checks that cassay may drop packets of the host's nodes. This is the case if the nodes are
-    /// managed, or if the command line names this action.
+    /// Checks that cassay may drop packets of the host's nodes. Dropping packets of attached nodes
+    /// needs the user's permission on the command line.
     ///
     /// # Errors
     /// The command line does not permit dropping packets.
@@ -175,18 +151,17 @@ impl HostHandle {
 }
 
 impl NodeHandle {
-    /// Sends a CQL query on a new connection, and returns as soon as the node answers.
+    /// Sends a CQL query on a new connection, and waits for the answer.
     ///
     /// # Errors
-    /// The node does not answer within `limit`. The error contains the reason.
+    /// The node does not answer within `limit`, or the connection fails.
     pub fn ask(&self, limit: Duration) -> Result<()> {
         let mut session = Session::open(self.address, &self.access, limit)?;
         session.query("SELECT key FROM system.local").map(drop)
     }
 
-    /// Returns the lower and the upper bound of the offset between the node's wall clock and the
-    /// wall clock of this machine, in ms. The offset is negative if the clock of the node is
-    /// behind.
+    /// Returns the lower and the upper bound, in ms, of the node's wall clock minus the wall clock
+    /// of the machine that runs cassay.
     ///
     /// # Errors
     /// The node does not answer within `limit`.
@@ -201,8 +176,8 @@ impl NodeHandle {
         Ok([ms - after_ms, ms - before_ms])
     }
 
-    /// Updates the known process of the node. The process changes if a killed cassay command broke
-    /// the node and an agent then restarted it.
+    /// Updates `process`. The process changes if an agent restarts the node after a cassay command
+    /// that broke the node was killed.
     pub fn refresh(&mut self) {
         if let Some(service) = &self.service {
             self.process = service.process();
@@ -216,8 +191,6 @@ impl NodeHandle {
         }
     }
 
-    /// Returns the start commands and files of a managed node.
-    ///
     /// # Errors
     /// cassay did not start the node.
     pub fn own(&self) -> Result<&OwnNode> {
@@ -225,11 +198,11 @@ impl NodeHandle {
         own.with_context(|| format!("cassay did not start {}", self.name))
     }
 
-    /// Returns the injection that shuts the node down cleanly. Healing restarts the node.
+    /// Returns an injection that shuts the node down cleanly. Healing restarts the node.
     ///
     /// # Errors
-    /// The node is not running. For an attached node, the study sets no program that stops the
-    /// node, or the command line does not permit this action.
+    /// A managed node has no running process. For an attached node, the study contains no stop
+    /// program, or the command line does not permit this action.
     pub fn stopping(&self) -> Result<Injection> {
         match &self.service {
             Some(service) => service.breaking(ServiceBreak::Stop, self.process),
@@ -237,7 +210,7 @@ impl NodeHandle {
         }
     }
 
-    /// Returns the injection that kills the node. Healing restarts the node.
+    /// Returns an injection that kills the node. Healing restarts the node.
     ///
     /// # Errors
     /// The errors of [`NodeHandle::stopping`].
@@ -248,8 +221,6 @@ impl NodeHandle {
         }
     }
 
-    /// Returns the injection that pauses the process of the node.
-    ///
     /// # Errors
     /// The errors of [`NodeHandle::stopping`].
     pub fn pausing(&self) -> Result<Injection> {
@@ -262,7 +233,7 @@ impl NodeHandle {
         }
     }
 
-    /// Returns the process of the node, and the start command that restarts it.
+    /// Returns the process of the node and the command that restarts the node.
     ///
     /// # Errors
     /// The node is not running, or is not managed.
@@ -273,8 +244,8 @@ impl NodeHandle {
         Ok(Restartable::by(process, start))
     }
 
-    /// Writes the configuration for the release `to`. Returns the injection that stops the node.
-    /// Healing restarts the node with that release. Every later start also uses that release.
+    /// Writes the configuration for the release `to`, and returns an injection that stops the node.
+    /// Healing and all later starts use that release.
     ///
     /// # Errors
     /// The node is not running, cassay cannot write the configuration, or the upgrade to `to` was
@@ -293,8 +264,8 @@ impl NodeHandle {
         self.restartable().map(Injection::Stop)
     }
 
-    /// Returns the injection that stops the node. Healing restarts the node with its earlier
-    /// release. Every later start also uses that release.
+    /// Returns an injection that stops the upgraded node. Healing and all later starts use its
+    /// former release.
     ///
     /// # Errors
     /// The node was not upgraded.
@@ -304,17 +275,16 @@ impl NodeHandle {
         self.restartable().map(Injection::Stop)
     }
 
-    /// Returns the release that the node runs, or that it will run after its next start. Returns
-    /// `None` if the node is not managed.
+    /// Returns the release that the next start of the node uses. `None` if the node is not managed.
     pub fn release(&self) -> Option<&Release> {
         self.own.as_ref().map(|own| &own.release.0)
     }
 
-    /// Returns the step that changes the keys in `yaml` in `cassandra.yaml`, and the step that
+    /// Returns two steps for `cassandra.yaml`: a step that sets the keys in `yaml`, and a step that
     /// restores the current file.
     ///
     /// # Errors
-    /// The file cannot be read, or only cassay may set one of the keys.
+    /// The file cannot be read, only cassay may set one of the keys, or the node is not managed.
     pub fn configured(&self, yaml: &Map<String, Value>) -> Result<(FileStep, FileStep)> {
         let own = self.own()?;
         let path = own.conf.join("cassandra.yaml");
@@ -331,9 +301,9 @@ impl NodeHandle {
         Ok((write(after.into_bytes()), write(before)))
     }
 
-    /// Returns the process of the node, and a start command with which the node skips unreadable
-    /// parts of its files. A normal start would fail if the header of a commit log segment was not
-    /// synced before a power loss.
+    /// Returns the process of the node, and a start command that skips unreadable parts of the
+    /// commit log. A normal start would fail if a power loss left the header of a segment
+    /// incomplete.
     ///
     /// # Errors
     /// The node is not running, or is not managed.
@@ -343,9 +313,9 @@ impl NodeHandle {
         Ok(Restartable::by(before.process, start))
     }
 
-    /// Returns the process of the node, and the start command with a wall clock that is off by
-    /// `by_ms` (negative: behind). Also returns the steps that change the node's files for the
-    /// shifted clock, and the steps that undo the change.
+    /// Returns the process of the node, and a start command whose wall clock differs by `by_ms`
+    /// from the real one. A negative value sets the clock back. The two steps install and remove
+    /// the library that shifts the clock.
     ///
     /// # Errors
     /// The node is not running, or is not managed.
@@ -355,7 +325,7 @@ impl NodeHandle {
         Ok((one, [file, FileStep::Remove(library)]))
     }
 
-    /// Returns the process of the node, and the command that starts the node without its data.
+    /// Returns the process of the node, and a start command for a node without its data.
     ///
     /// # Errors
     /// The node is not running, or is not managed.
@@ -369,16 +339,12 @@ impl NodeHandle {
         Ok(Restartable::by(before.process, start))
     }
 
-    /// Returns the node's data folders, as paths on its host.
-    ///
     /// # Errors
     /// The node is not managed.
     pub fn kept(&self) -> Result<&[PathBuf]> {
         Ok(&self.own()?.kept)
     }
 
-    /// Returns true if the data folders of the node are empty.
-    ///
     /// # Errors
     /// The folders cannot be listed, or the node is not managed.
     pub fn is_empty(&self) -> Result<bool> {
@@ -393,8 +359,8 @@ impl NodeHandle {
 }
 
 impl OwnNode {
-    /// Returns the normal start. After the start, the agent keeps the node up, and checks at its
-    /// CQL address whether it is up.
+    /// Returns the normal start. Afterwards, the agent restarts the node if it ends, and checks its
+    /// state at its CQL address.
     ///
     /// # Errors
     /// A word of the command is not UTF-8.
@@ -403,7 +369,7 @@ impl OwnNode {
         start.kept_up(cql, &self.forgiving)
     }
 
-    /// Returns a start with another command, but with the same output file and confinement.
+    /// Returns a start with `command`, and with the node's output file and confinement.
     ///
     /// # Errors
     /// The errors of [`OwnNode::usual`].
@@ -414,7 +380,7 @@ impl OwnNode {
 }
 
 impl NodeControl {
-    /// Returns the addresses of the nodes that this node considers up.
+    /// Returns the addresses of the nodes that the queried node considers up.
     ///
     /// # Errors
     /// The node does not answer within `limit`.

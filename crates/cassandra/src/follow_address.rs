@@ -1,5 +1,5 @@
-//! Follows attached nodes whose address has changed, for example because the owner of the nodes has
-//! recreated their pods.
+//! Finds attached nodes whose address has changed, for example because their owner recreated their
+//! pods.
 
 use crate::credentials::Access;
 use crate::joined_nodes::joined_nodes;
@@ -7,11 +7,10 @@ use crate::node_info::NodeInfo;
 use crate::session::Session;
 use std::time::Duration;
 
-/// Time limit for a node to report its peers.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Requests the current addresses of attached nodes from the first node that answers, and records
-/// them. Returns a sentence for each node that has moved to another address.
+/// the addresses. Returns a sentence for each node whose address has changed.
 pub fn follow(nodes: &[NodeInfo], access: &Access) -> Vec<String> {
     if access.door.is_none() || nodes.len() < 2 {
         return Vec::new();

@@ -9,8 +9,7 @@ use cql::value::Value;
 use std::net::{IpAddr, SocketAddr};
 use target_spec::CQL_PORT;
 
-/// Returns the nodes that have joined the ring according to the queried node. The queried node
-/// comes first.
+/// Returns the nodes that have joined the ring according to the queried node, which comes first.
 ///
 /// # Errors
 /// The node does not answer, or the answer lacks addresses or tokens.
@@ -31,7 +30,7 @@ pub fn joined_nodes(session: &mut Session) -> Result<Vec<NodeInfo>> {
             let port = port.and_then(|port| u16::try_from(port).ok()).unwrap_or(own.port());
             Ok(session.first_address(SocketAddr::new(ip_of(row.first())?, port)))
         })?,
-        // Nodes before 4.0 do not have `peers_v2`. In such a cluster, all nodes use the same port.
+        // Nodes before 4.0 do not have `peers_v2`. All nodes of such a cluster use the same port.
         Err(error) if error.downcast_ref::<ServerError>().is_some() => {
             let peers = session
                 .query(&format!("SELECT rpc_address, {columns} FROM system.peers"))
@@ -46,8 +45,8 @@ pub fn joined_nodes(session: &mut Session) -> Result<Vec<NodeInfo>> {
     Ok(nodes)
 }
 
-/// Returns the nodes that have joined the ring, beginning with the queried node. The cluster
-/// identifies a node by its address. The proxy identifies the node by its host id.
+/// Returns the nodes that have joined the ring, beginning with the queried node. A node's name is
+/// its host id, by which the proxy selects the node.
 fn nodes_behind(session: &mut Session, proxy: &Proxy) -> Result<Vec<NodeInfo>> {
     let columns = "host_id, data_center, rack, tokens, release_version";
     let mut all = Vec::new();
@@ -79,8 +78,8 @@ fn ip_of(value: Option<&Value>) -> Result<IpAddr> {
     }
 }
 
-/// Returns the nodes in a result with the columns data_center, rack, tokens and release_version.
-/// Omits peers without tokens, because they are still joining.
+/// Parses the rows of a result with the columns data_center, rack, tokens and release_version.
+/// Omits peers without tokens, because these peers are still joining.
 fn nodes_of(
     result: &QueryResult,
     address_of: impl Fn(&[Value]) -> Result<SocketAddr>,
@@ -110,8 +109,8 @@ fn nodes_of(
     Ok(nodes)
 }
 
-/// Parses a set of tokens given as texts. The tokens must be 64-bit integers, as with the Murmur3
-/// partitioner.
+/// Parses a set of tokens. Only the Murmur3 partitioner is supported, whose tokens are 64-bit
+/// integers.
 fn tokens_of(value: &Value) -> Result<Vec<i64>> {
     let items = match value {
         Value::Set(items) | Value::List(items) => items.as_slice(),

@@ -1,6 +1,6 @@
-//! Client of the Jolokia agent in a node's JVM. The agent provides MBeans as JSON over HTTP. On
-//! managed nodes, the agent listens on the node's own address, with a random password for every
-//! cluster. For attached nodes, the user provides the address and the credentials.
+//! Client of the Jolokia agent in a node's JVM, which provides MBeans as JSON over HTTP. A managed
+//! node's agent listens on the node's address, with a random password for each cluster. For
+//! attached nodes, the user provides the port and the credentials.
 
 use crate::address_map::{NodeAddressMap, RedirectingConnector};
 use crate::credentials;
@@ -18,16 +18,15 @@ use target_spec::{JolokiaAccess, Secret, TlsSpec};
 use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig};
 use ureq::unversioned::transport::DefaultConnector;
 
-/// Time limit of a request. The limit is high, because flushing a large memtable takes a long time.
+/// Time limit of a request. Flushing a large memtable takes a long time.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Query string that removes two parts of a response: the copy of the request, and stack traces. If
-/// MBeans do not exist (yet), these parts would make up most of the response.
+/// Query string that omits the copy of the request and stack traces from a response. For missing
+/// MBeans, these parts would make up most of the response.
 const ANSWER_BRIEFLY: &str = "?includeRequest=false&includeStackTrace=false";
 
 const ANSWER_CHARS_SHOWN: usize = 200;
 
-/// Client of the Jolokia agent of one node.
 #[derive(Clone, Debug)]
 pub struct Jolokia {
     url: String,
@@ -36,7 +35,6 @@ pub struct Jolokia {
     limit: Duration,
 }
 
-/// A prepared request that reads the same attributes repeatedly.
 #[derive(Clone, Debug)]
 pub struct Bulk {
     body: Vec<u8>,
@@ -44,7 +42,6 @@ pub struct Bulk {
 }
 
 impl Bulk {
-    /// Prepares a request for attributes, each given with its MBean.
     pub fn new(attributes: &[(&str, &str)]) -> Bulk {
         Self::written(attributes, |_| ())
     }
@@ -69,13 +66,11 @@ impl Bulk {
 }
 
 impl Jolokia {
-    /// Creates a client for the Jolokia agent of a managed node.
     pub fn new(address: SocketAddr, user: &str, password: &str) -> Jolokia {
         let config = ureq::Agent::config_builder()
             // Connections to the loopback interface must ignore a proxy in the environment.
             .proxy(None)
-            // The body of an error response contains the reason as text, so the client must read
-            // it.
+            // The body of an error response contains the reason as text.
             .http_status_as_error(false)
             .build();
         Jolokia {
@@ -86,8 +81,8 @@ impl Jolokia {
         }
     }
 
-    /// Creates a client for the Jolokia agent of an attached node. `address` is an earlier address
-    /// of the node, which may have moved since. This function does not send a request.
+    /// Creates a client for the Jolokia agent of an attached node. `address` is the agent's first
+    /// address. Sends no request.
     ///
     /// # Errors
     /// The user or the password is missing, or credentials or certificates cannot be read.
@@ -110,8 +105,8 @@ impl Jolokia {
         let config = ureq::Agent::config_builder()
             .proxy(None)
             .http_status_as_error(false)
-            // Each request uses a new connection. On a reused connection, every request would wait
-            // 40 ms for a delayed acknowledgement, unless the JVM runs with
+            // Each request uses a new connection. A request on a reused connection would wait 40 ms
+            // for a delayed acknowledgement, unless the JVM runs with
             // sun.net.httpserver.nodelay=true.
             .max_idle_connections(0);
         let (scheme, host, config) = match &access.tls {
@@ -138,7 +133,6 @@ impl Jolokia {
         })
     }
 
-    /// Returns the same client with `limit` as the time limit of each request.
     pub fn with_limit(&self, limit: Duration) -> Jolokia {
         Jolokia {
             limit,
@@ -146,8 +140,7 @@ impl Jolokia {
         }
     }
 
-    /// Reads attribute values in one request. A value is `None` if its MBean or attribute does not
-    /// exist.
+    /// Reads attributes in one request. A value is `None` if its MBean or attribute does not exist.
     ///
     /// # Errors
     /// The Jolokia agent does not answer.
@@ -155,8 +148,6 @@ impl Jolokia {
         self.read_bulk(&Bulk::new(attributes))
     }
 
-    /// Reads attributes like [`Jolokia::read`], with a prepared request.
-    ///
     /// # Errors
     /// The Jolokia agent does not answer.
     pub fn read_bulk(&self, bulk: &Bulk) -> Result<Vec<Option<Value>>> {
@@ -174,8 +165,6 @@ impl Jolokia {
         Ok(answers.into_iter().map(value_of).collect())
     }
 
-    /// Calls an operation of an MBean.
-    ///
     /// # Errors
     /// The Jolokia agent does not answer, or the operation throws an exception. The message
     /// contains the exception.
@@ -257,15 +246,12 @@ fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
         .build())
 }
 
-/// Builds the client certificate for the HTTP client.
-///
 /// # Errors
 /// The certificate or its key cannot be read.
 pub fn client_cert(identity: &ClientIdentity) -> Result<ClientCert> {
     let chain = identity.chain()?;
     let chain: Vec<_> = chain.iter().map(owned).collect();
-    // The key is checked first, because the error of `private_key` does not contain any part of the
-    // key.
+    // This call checks the key first, because its error does not contain any part of the key.
     identity.private_key()?;
     let (place, pem) = &identity.key;
     let key = PrivateKey::from_pem(&tls_file::plain(pem))
@@ -274,12 +260,11 @@ pub fn client_cert(identity: &ClientIdentity) -> Result<ClientCert> {
     Ok(ClientCert::new_with_certs(&chain, key))
 }
 
-/// Converts a certificate to the type of the HTTP client.
 fn owned(certificate: &CertificateDer<'_>) -> Certificate<'static> {
     Certificate::from_der(certificate).to_owned()
 }
 
-/// Returns the value of the HTTP header that contains the user and the password.
+/// Returns the value of the HTTP header `Authorization`.
 fn basic(user: &str, password: &str) -> Secret {
     let plain = format!("{user}:{password}");
     let encoded = base64::engine::general_purpose::STANDARD.encode(plain);

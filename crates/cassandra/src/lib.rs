@@ -1,9 +1,9 @@
 //! The only crate that talks to one Cassandra node: CQL sessions and TLS, MBeans, virtual tables,
 //! logs, data files.
 //!
-//! A [`Node`] contains the address of a node and cassay's access to it. Its methods read and change
-//! one node. This crate does not start nodes. The crate `cluster` queries all nodes of a cluster,
-//! and combines the answers.
+//! A [`Node`] contains the address of a node and cassay's access to the node. Its methods read and
+//! change one node. This crate does not start nodes. The crate `cluster` queries all nodes of a
+//! cluster, and combines their answers.
 
 mod address_map;
 mod before_upgrade;
@@ -92,8 +92,8 @@ pub use table_comment::{Mark, MarkedTable, OwnRuns};
 pub use table_storage::TableStorage;
 pub use tls::{others_may_read, tls_of};
 
-/// If an agent started this program as an MBean client, runs the client. Otherwise returns `None`
-/// without doing anything.
+/// Runs the MBean client if an agent started this process as one. Otherwise returns `None` without
+/// doing anything.
 pub fn answer() -> Option<anyhow::Result<()>> {
     decommission::answer().or_else(owner_commands::answer)
 }

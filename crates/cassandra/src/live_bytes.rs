@@ -1,4 +1,4 @@
-//! Size of tables on one node in bytes, as the node's metrics or virtual tables report it.
+//! Size of a node's live tables, from its metrics or virtual tables.
 
 use crate::metrics::Metrics;
 use crate::node::Node;
@@ -7,8 +7,8 @@ use anyhow::{Context, Result, bail};
 use cql::tokens::literal;
 
 impl Node<'_> {
-    /// Returns the size of the tables' live SSTables in bytes. If the node does not provide
-    /// metrics, the result also includes live memtables, and is a multiple of a MiB.
+    /// Returns the size of the tables' live SSTables in bytes. Without metrics, the result also
+    /// includes live memtables, and is a multiple of a MiB.
     ///
     /// # Errors
     /// The node does not answer, or does not report the size of these tables.
@@ -20,7 +20,7 @@ impl Node<'_> {
         bytes.with_context(|| format!("request the size of {keyspace} from {}", self.name()))
     }
 
-    /// Reads the virtual table of disk usage. The table contains sizes in MiB, which include live
+    /// Reads the size from `system_views.disk_usage`. The size is in MiB, and includes live
     /// memtables and SSTables.
     fn bytes_by_virtual_table(&self, keyspace: &str, tables: &[&str]) -> Result<u64> {
         let mut session = self.session()?;

@@ -1,33 +1,31 @@
-//! Lengths of a node's log files at one moment, from which a later reader finds the lines that were
-//! added since.
+//! Lengths of a node's log files at one moment, from which a later reader finds new lines.
 
 use host::{Agent, Entry, FileId};
 use std::path::Path;
 
-/// Suffixes of compressed logs. cassay skips these files. It has already read their content before
+/// Suffixes of compressed logs, which cassay skips. cassay has already read their content before
 /// the rotation, or it cannot read the compressed content.
 const PACKED: [&str; 3] = [".zip", ".gz", ".xz"];
 
-/// Lengths of the files in a folder at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Marks(Vec<(FileId, u64)>);
 
 impl Marks {
-    /// Returns the current lengths of the files. Treats a folder that cannot be read as empty.
+    /// Reads the current lengths. Treats an unreadable folder as empty.
     pub fn read(agent: &Agent, folder: &Path) -> Marks {
         let entries = agent.list(folder, None).ok().flatten().unwrap_or_default();
         Marks(entries.iter().map(|entry| (entry.id, entry.bytes)).collect())
     }
 
-    /// Returns the offset of new content in a file, or `None` if the file has no new content. If a
-    /// file was truncated, was replaced, or did not exist before, all of its content is new.
+    /// Returns the offset of new content in a file, or `None` without new content. The content of a
+    /// truncated, replaced or new file is new from its start.
     pub fn new_from(&self, entry: &Entry) -> Option<u64> {
         let known = self.0.iter().find(|(id, _)| is_same(id, entry)).map(|(_, bytes)| *bytes);
         let from = known.filter(|bytes| *bytes <= entry.bytes).unwrap_or(0);
         (from < entry.bytes).then_some(from)
     }
 
-    /// Records how many bytes of a file were copied.
+    /// Records the length of a file up to which cassay has copied the file.
     pub fn set(&mut self, entry: &Entry, bytes: u64) {
         self.0.retain(|(id, _)| !is_same(id, entry));
         self.0.push((entry.id, bytes));
@@ -43,7 +41,7 @@ fn is_same(id: &FileId, entry: &Entry) -> bool {
     (id.device, id.inode) == (entry.id.device, entry.id.inode)
 }
 
-/// Returns true if a file in an attached node's log folder is a log to keep.
+/// Returns true if cassay keeps this file of an attached node's log folder.
 pub fn is_log(entry: &Entry) -> bool {
     let is_packed = PACKED.iter().any(|end| entry.name.ends_with(end));
     !entry.is_folder && entry.name.contains("log") && !is_packed

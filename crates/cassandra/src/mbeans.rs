@@ -1,7 +1,7 @@
-//! Operations of a node's MBeans, such as flushes, snapshots, imports, and disabling compactions.
+//! Operations of a node's MBeans, such as flush, snapshot and import.
 //!
-//! This module names overloaded operations with their signature, because Jolokia refuses them
-//! without the signature.
+//! Jolokia requires the signature of an overloaded operation, so this module names such operations
+//! with their signature.
 
 use crate::jolokia::{Bulk, Jolokia};
 use anyhow::{Context, Result, bail, ensure};
@@ -9,13 +9,12 @@ use measure::clock::{self, Deadline};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// JMX domain of the metrics.
 pub const METRICS: &str = "org.apache.cassandra.metrics";
 
 /// MBean that provides the operations of `nodetool`.
 pub const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
 
-/// Flushes the memtables of tables, and returns when the memtables are on disk.
+/// Flushes the memtables of tables, and waits until the data is on disk.
 ///
 /// # Errors
 /// The node does not answer, or refuses the operation.
@@ -24,8 +23,8 @@ pub fn flush(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<()> {
     call_for_tables(agent, OPERATION, keyspace, tables).with_context(|| format!("flush {keyspace}"))
 }
 
-/// Enables compactions of tables. The server then checks immediately whether a compaction is due.
-/// The setting lasts until the node restarts.
+/// Enables compactions of tables until the node restarts. The server immediately checks for due
+/// compactions.
 ///
 /// # Errors
 /// The errors of [`flush`].
@@ -35,7 +34,7 @@ pub fn enable_compaction(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Re
         .with_context(|| format!("enable the compactions of {keyspace}"))
 }
 
-/// Prevents new compactions of tables. Running compactions continue.
+/// Disables new compactions of tables. Running compactions continue.
 ///
 /// # Errors
 /// The errors of [`flush`].
@@ -52,15 +51,15 @@ fn call_for_tables(
     tables: &[&str],
 ) -> Result<()> {
     if tables.is_empty() {
-        // The server would interpret an empty list as all tables of the keyspace.
+        // The server would treat an empty list as all tables of the keyspace.
         return Ok(());
     }
     let arguments = [json!(keyspace), json!(tables)];
     agent.call(STORAGE, operation, &arguments).map(drop)
 }
 
-/// Makes the server take the snapshot `tag` of tables. The snapshot consists of hard links in the
-/// folders of the tables.
+/// Flushes tables and takes their snapshot `tag`, which consists of hard links in the folders of
+/// the tables.
 ///
 /// # Errors
 /// The errors of [`flush`], or a snapshot with this name exists.
@@ -72,7 +71,7 @@ pub fn take_snapshot(agent: &Jolokia, tag: &str, keyspace: &str, tables: &[&str]
     taken.map(drop).with_context(|| format!("create the snapshot {tag}"))
 }
 
-/// Removes the server's snapshot `tag` of a keyspace. A missing snapshot is not an error.
+/// Removes the snapshot `tag` of a keyspace, if it exists.
 ///
 /// # Errors
 /// The errors of [`flush`].
@@ -88,14 +87,14 @@ pub fn clear_snapshot(agent: &Jolokia, tag: &str, keyspace: &str) -> Result<()> 
     cleared.map(drop).with_context(|| format!("clear the snapshot {tag}"))
 }
 
-/// Passes a command to the library of a profiler that the node's JVM has loaded. `library` is the
-/// path of the library on the node's host.
+/// Passes a command to the profiler library that the node's JVM has loaded. `library` is the path
+/// of this library on the node's host.
 ///
 /// # Errors
 /// The node does not answer, or the library refuses the command.
 pub fn command_library(agent: &Jolokia, library: &str, command: &str) -> Result<()> {
     const MBEAN: &str = "com.sun.management:type=DiagnosticCommand";
-    // Without the quotes, the JVM splits the command at its first `=`.
+    // Without the quotes, the JVM splits the command at the first `=`.
     let arguments = [json!([library, format!("\"{command}\"")])];
     let answer = agent.call(MBEAN, "jvmtiAgentLoad", &arguments)?;
     let text = answer.as_str().unwrap_or_default();
@@ -107,24 +106,18 @@ pub fn command_library(agent: &Jolokia, library: &str, command: &str) -> Result<
     Ok(())
 }
 
-/// A snapshot of one table on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SnapshotOfTable {
-    /// Name of the snapshot.
     pub snapshot: String,
-    /// Keyspace of the table.
     pub keyspace: String,
-    /// Name of the table.
     pub table: String,
 }
 
-/// Returns all snapshots of a node, with one entry per table.
-///
 /// # Errors
 /// The node does not answer.
 pub fn snapshots(agent: &Jolokia) -> Result<Vec<SnapshotOfTable>> {
-    // The details are read as text, not as JSON trees. In 4.1, the key of the snapshot table has
-    // null columns, at which Jolokia aborts in the middle of its response.
+    // The request asks for text instead of JSON trees. In 4.1, the key of the snapshot table has
+    // null columns, and Jolokia aborts at such a column in the middle of its response.
     let asked = Bulk::entries_as_texts(&[(STORAGE, "SnapshotDetails")]);
     let mut answers = agent.read_bulk(&asked)?.into_iter().flatten();
     let details = answers.next().context("the node does not report its snapshots")?;
@@ -132,8 +125,8 @@ pub fn snapshots(agent: &Jolokia) -> Result<Vec<SnapshotOfTable>> {
     Ok(texts.flat_map(snapshots_in).collect())
 }
 
-/// Parses the text form of Java's table of snapshots. The cells of a row are sorted by column name,
-/// and newer releases have more columns.
+/// Parses the text form of Java's table of snapshots. The cells of a row are sorted by column name.
+/// Newer releases have more columns.
 fn snapshots_in(text: &str) -> Vec<SnapshotOfTable> {
     const FIRST_CELL: &str = "{Column family name=";
     let cell = |text: &str| text.split([',', '}']).next().map(str::to_owned);
@@ -148,12 +141,11 @@ fn snapshots_in(text: &str) -> Vec<SnapshotOfTable> {
     text.split(FIRST_CELL).skip(1).filter_map(row).collect()
 }
 
-/// Links the SSTables of a folder into a table, which must be empty. Callers must call this
-/// function only once, because the server would import the same SSTables again without an error,
-/// and duplicate them.
+/// Links the SSTables of a folder into an empty table. Callers must call this function only once,
+/// because the server would import and duplicate the same SSTables again without an error.
 ///
-/// The server does not verify, move or change the files. Levels and repair marks remain unchanged,
-/// because a reset would rewrite the files of the source.
+/// The server does not move or change the files. Levels and repair marks remain unchanged, because
+/// a reset would rewrite the metadata of the linked source files.
 ///
 /// # Errors
 /// The folder is not accessible, or the server refuses its SSTables.
@@ -187,8 +179,8 @@ pub fn import(
     }
 }
 
-/// Returns the number of SSTables per level for each table. The entry of a table is `None` if its
-/// compaction strategy has no levels.
+/// Returns the number of SSTables per level for each table. A table has `None` if its compaction
+/// strategy has no levels.
 ///
 /// # Errors
 /// The node does not answer.
@@ -201,8 +193,6 @@ pub fn levels(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<Vec<Op
     Ok(answers.into_iter().map(levels).collect())
 }
 
-/// Returns the tables whose compactions are disabled.
-///
 /// # Errors
 /// The node does not answer.
 pub fn disabled<'a>(agent: &Jolokia, keyspace: &str, tables: &[&'a str]) -> Result<Vec<&'a str>> {
@@ -212,7 +202,6 @@ pub fn disabled<'a>(agent: &Jolokia, keyspace: &str, tables: &[&'a str]) -> Resu
     Ok(disabled.map(|(_, table)| *table).collect())
 }
 
-/// Reads an attribute of each table's MBean.
 fn attribute(
     agent: &Jolokia,
     keyspace: &str,
@@ -224,12 +213,12 @@ fn attribute(
     agent.read(&attributes)
 }
 
-/// Returns the size of the data in all memtables of a node that have not been flushed yet, in
-/// bytes. Returns `None` if the node does not report the size.
+/// Returns the size of all data that is only in memtables, in bytes. Returns `None` if the node
+/// does not report the size.
 ///
-/// The server adds up only the current memtable of each table
-/// (`TableMetrics.allMemtablesLiveDataSize` of 5.0.8). The sum does not include a memtable that is
-/// being flushed, so this function first waits for pending flushes.
+/// Cassandra's metric `AllMemtablesLiveDataSize` includes only the current memtable of each table
+/// (5.0.8). A memtable that is being flushed is missing, so this function first waits for pending
+/// flushes.
 pub fn memtables_bytes(agent: &Jolokia) -> Option<u64> {
     const SIZE: &str = "org.apache.cassandra.metrics:type=Table,name=AllMemtablesLiveDataSize";
     const PENDING: &str = "org.apache.cassandra.metrics:type=Table,name=PendingFlushes";
@@ -244,14 +233,13 @@ pub fn memtables_bytes(agent: &Jolokia) -> Option<u64> {
     }
 }
 
-/// Time limit for running flushes. It is long enough, because a memtable has at most a quarter of
-/// the size of the heap.
+/// Time limit for running flushes. A memtable uses at most a quarter of the heap.
 const FLUSHES_LIMIT: Duration = Duration::from_secs(30);
 
 const FLUSHES_POLL: Duration = Duration::from_millis(100);
 
-/// Returns true if the node is compacting a table, or has compacted it since the node started.
-/// Returns false if the node does not report this.
+/// Returns true if the node is compacting a table, or has compacted the table since the start of
+/// the node. Returns false if the node does not report compactions.
 pub fn compacts(agent: &Jolokia, keyspace: &str, table: &str) -> bool {
     const RUNNING: &str = "org.apache.cassandra.db:type=CompactionManager";
     let written = table_metric(keyspace, table, "CompactionBytesWritten");
@@ -265,8 +253,8 @@ pub fn compacts(agent: &Jolokia, keyspace: &str, table: &str) -> bool {
     running || answer(0).and_then(Value::as_u64) > Some(0)
 }
 
-/// Flushes the node and closes it for clients. After that, the only possible operation is to stop
-/// the node.
+/// Drains the node: flushes all memtables and stops accepting connections. The node then can only
+/// be stopped.
 ///
 /// # Errors
 /// The errors of [`flush`].
@@ -274,8 +262,6 @@ pub fn drain(agent: &Jolokia) -> Result<()> {
     agent.call(STORAGE, "drain", &[]).map(drop).context("drain the node")
 }
 
-/// Clears the node's key, row and counter caches.
-///
 /// # Errors
 /// The errors of [`flush`].
 pub fn invalidate_caches(agent: &Jolokia) -> Result<()> {
@@ -290,7 +276,7 @@ pub fn invalidate_caches(agent: &Jolokia) -> Result<()> {
     Ok(())
 }
 
-/// Deletes the node's hints for other nodes, in all keyspaces.
+/// Deletes the node's hints for all other nodes.
 ///
 /// # Errors
 /// The errors of [`flush`].
@@ -300,8 +286,8 @@ pub fn delete_hints(agent: &Jolokia) -> Result<()> {
     deleted.map(drop).context("remove the hints")
 }
 
-/// Returns the nodes that the queried node considers up, including itself, and the nodes that it
-/// considers unreachable.
+/// Returns two lists: the nodes that the queried node considers up (including itself), and the
+/// nodes that the queried node considers unreachable.
 ///
 /// # Errors
 /// The node does not answer.
@@ -319,8 +305,6 @@ pub fn ring(agent: &Jolokia) -> Result<(Vec<String>, Vec<String>)> {
         .context("the node does not report the members of the ring")
 }
 
-/// Returns the paths of the node's data folders, as the node reports them.
-///
 /// # Errors
 /// The node does not answer.
 pub fn data_folders(agent: &Jolokia) -> Result<Vec<String>> {
@@ -345,7 +329,7 @@ pub fn table_metric(keyspace: &str, table: &str, metric: &str) -> String {
 mod tests {
     use super::*;
 
-    /// These are the answers of two releases: 4.1.10, and 4.0.19, which has two columns fewer.
+    /// The texts are from 4.1.10 and from 4.0.19, which has two columns fewer.
     #[test]
     fn a_table_of_snapshots_is_read_as_java_writes_it() {
         const TYPE: &str = "CompositeDataSupport(compositeType=CompositeType(name=SnapshotDetails,\

@@ -1,8 +1,8 @@
-//! Reads Cassandra's metrics of one node: from MBeans through a Jolokia agent, or from the
-//! `system_metrics` tables, which exist since 6.0 and need only CQL.
+//! Reads the metrics of one node from MBeans through a Jolokia agent, or from the `system_metrics`
+//! tables. These tables exist since 6.0, and need only CQL.
 //!
-//! In both cases, an MBean name and an attribute select a value. If a node provides only the
-//! tables, attributes of MBeans outside `org.apache.cassandra.metrics` have no value.
+//! In both cases, an MBean name and an attribute select a value. The tables provide no values for
+//! MBeans outside `org.apache.cassandra.metrics`.
 
 mod tables;
 
@@ -17,21 +17,16 @@ use std::time::Duration;
 use tables::MetricTables;
 use versions::Release;
 
-/// Source from which a node's metrics are read.
 #[derive(Clone, Debug)]
 pub enum Metrics {
-    /// The Jolokia agent in the JVM of the node.
     ByAgent(Jolokia),
-    /// The CQL tables of the node.
     ByTables {
-        /// CQL address of the node.
         node: SocketAddr,
-        /// Credentials and TLS of clients.
         access: Access,
     },
 }
 
-/// Reader of a fixed set of MBean attributes, which reads them repeatedly.
+/// Reader that repeatedly reads a fixed set of MBean attributes.
 pub trait Ask: Send {
     /// Returns the values in the order of the attributes. A value is `None` if its MBean or
     /// attribute does not exist.
@@ -53,7 +48,7 @@ impl Ask for AskAgent {
 }
 
 impl Metrics {
-    /// Returns a reader of attributes, each given with its MBean. Each read may take at most
+    /// Returns a reader of `attributes`, each given with its MBean. Each read takes at most
     /// `limit`.
     pub fn asking(&self, attributes: &[(&str, &str)], limit: Duration) -> Box<dyn Ask> {
         match self {
@@ -67,16 +62,13 @@ impl Metrics {
         }
     }
 
-    /// Reads attributes once.
-    ///
     /// # Errors
     /// The node does not answer.
     pub fn read(&self, attributes: &[(&str, &str)]) -> Result<Vec<Option<Value>>> {
         self.asking(attributes, CONTROL_TIMEOUT).ask()
     }
 
-    /// Returns the number and the size in bytes of a table's live SSTables, as the server reports
-    /// them.
+    /// Returns the number of a table's live SSTables, and their size in bytes.
     ///
     /// # Errors
     /// The node does not answer, or has no such table.
@@ -97,7 +89,6 @@ impl From<&Jolokia> for Metrics {
     }
 }
 
-/// Returns true if nodes of this version have metrics in tables.
 pub fn has_metric_tables(version: &str) -> bool {
     Release::built(version).is_some_and(|release| release.line().has_metric_tables)
 }

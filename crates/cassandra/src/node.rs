@@ -1,6 +1,5 @@
-//! A node, and the ways in which cassay communicates with it.
-//!
-//! Each operation is an `impl Node` in the file that covers its topic.
+//! A node, and cassay's access to the node. The files of this crate add the methods of [`Node`] by
+//! topic.
 
 use crate::credentials::Access;
 use crate::follow_address::follow;
@@ -11,44 +10,38 @@ use crate::session::{CONTROL_TIMEOUT, Session};
 use anyhow::Result;
 use versions::{Line, Release};
 
-/// A node, with cassay's access to it.
 #[derive(Clone, Debug)]
 pub struct Node<'a> {
-    /// Name, address and version of the node.
     pub info: &'a NodeInfo,
     /// All nodes of the cluster. If the node has moved, cassay requests its current address from
-    /// them.
+    /// the other nodes.
     pub members: &'a [NodeInfo],
-    /// Credentials and TLS of clients.
     pub access: &'a Access,
     /// MBeans of the node, or the reason why they are not accessible.
     pub mbeans: std::result::Result<&'a Jolokia, String>,
 }
 
 impl<'a> Node<'a> {
-    /// Returns the name of the node.
     pub fn name(&self) -> &'a str {
         &self.info.name
     }
 
-    /// Returns the release line of the node. Returns `None` if cassay does not support this line.
+    /// Returns the release line of the node, or `None` for an unsupported line.
     pub fn line(&self) -> Option<&'static Line> {
         Release::built(&self.info.version).map(|release| release.line())
     }
 
-    /// Returns the MBeans of the node.
-    ///
     /// # Errors
     /// The MBeans are not accessible. The error contains the reason.
     pub fn agent(&self) -> Result<&'a Jolokia> {
         self.mbeans.clone().map_err(anyhow::Error::msg)
     }
 
-    /// Opens a control session. If the node has moved, requests its current address from the other
-    /// nodes.
+    /// Opens a control session. If the node has moved, first requests its current address from the
+    /// other nodes.
     ///
     /// # Errors
-    /// See [`Session::open`].
+    /// The errors of [`Session::open`].
     pub fn session(&self) -> Result<Session> {
         let open = || Session::open(self.info.address, self.access, CONTROL_TIMEOUT);
         match open() {
@@ -57,8 +50,6 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Returns the source of the node's metrics.
-    ///
     /// # Errors
     /// The node has no metrics tables, and its MBeans are not accessible.
     pub fn metrics(&self) -> std::result::Result<Metrics, String> {

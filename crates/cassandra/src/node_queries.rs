@@ -1,5 +1,5 @@
-//! Queries about a managed node that do not use its MBeans: its virtual tables over CQL, and the
-//! files on its disk.
+//! Queries about a managed node that need no MBeans. The sources are virtual tables over CQL and
+//! the node's files on disk.
 
 use crate::data_file::{self, DataFile};
 use crate::fault_handle::NodeHandle;
@@ -12,16 +12,15 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A virtual table of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
-    /// Repairs that the node has begun. Columns: `id`, `completed`.
+    /// Repairs that the node has started. Columns: `id`, `completed`.
     Repairs,
-    /// Validations for repairs of this node and of other nodes. Columns: `id`, `initiator` (address
-    /// of the node that began the repair), `keyspace_name`, `table_name` and `completed`.
+    /// Validations on this node, for repairs of any node. Columns: `id`, `initiator` (address of
+    /// the node that started the repair), `keyspace_name`, `table_name` and `completed`.
     Validations,
     /// Running compactions. Columns: `task_id`, `keyspace_name`, `table_name`, `kind`, `sstables`
-    /// (number of inputs), `completion_ratio`.
+    /// (number of input SSTables), `completion_ratio`.
     Tasks,
     /// Settings of the node. Columns: `name`, `value`.
     Settings,
@@ -47,8 +46,7 @@ impl View {
     }
 }
 
-/// A row of a virtual table: its cells as text, by column name. The text of an absent value is
-/// empty.
+/// Row of a virtual table: the text of each cell by column name. A null cell has an empty text.
 pub type Row = BTreeMap<String, String>;
 
 impl NodeHandle {
@@ -70,8 +68,8 @@ impl NodeHandle {
         Ok(result.rows.iter().map(row).collect())
     }
 
-    /// Returns the largest data file and its size in bytes. Files of user tables take precedence
-    /// over those of Cassandra's own tables.
+    /// Returns the largest data file and its size in bytes. Prefers files of user tables to files
+    /// of Cassandra's system tables.
     ///
     /// # Errors
     /// The node has no data file, or its folders cannot be listed.
@@ -83,8 +81,8 @@ impl NodeHandle {
         largest.with_context(|| format!("{} has no SSTable with a data file", self.name))
     }
 
-    /// Returns the data files of `keyspaces`, or of all keyspaces if the list is empty. If the
-    /// caller names a snapshot, returns the files of that snapshot.
+    /// Returns the data files of `keyspaces`. An empty list means all keyspaces. With `snapshot`,
+    /// returns the files of that snapshot instead of the live files.
     ///
     /// # Errors
     /// The folders of the node cannot be listed.
@@ -96,7 +94,7 @@ impl NodeHandle {
         data_file::all(&self.agent, &self.own()?.folder, keyspaces, snapshot)
     }
 
-    /// Returns the steps that remove a snapshot of keyspaces from the node's disk.
+    /// Returns the steps that delete the files of a snapshot of keyspaces.
     ///
     /// # Errors
     /// The folders of the node cannot be listed.

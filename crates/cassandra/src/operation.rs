@@ -7,89 +7,71 @@ use measure::clock::{self, Deadline};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// MBean that reports compactions and validations.
 const COMPACTIONS: &str = "org.apache.cassandra.db:type=CompactionManager";
 
-/// MBean of the cluster metadata log. It exists only in releases with this log.
+/// MBean of the cluster metadata log. Only releases with this log have the MBean.
 const METADATA: &str = "org.apache.cassandra.tcm:type=CMSOperations";
 
-/// Interval between two status checks of a repair. The checks are necessary because a repair runs
-/// asynchronously.
+/// Interval between two status checks of a repair, which runs asynchronously.
 const REPAIR_POLL: Duration = Duration::from_millis(200);
-/// Time limit for a new repair to appear in the node's list of repairs.
+/// Time limit for a new repair to appear in `ParentRepairSessionsStatus`.
 const REPAIR_BEGINS: Duration = Duration::from_secs(30);
 
-/// An operation on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Flushes the memtables of keyspaces.
     Flush {
-        /// Names of the keyspaces.
         keyspaces: Vec<String>,
     },
     /// Compacts all data of keyspaces. Each table then has one SSTable, or the number that its
     /// compaction strategy determines.
     Compact {
-        /// Names of the keyspaces.
         keyspaces: Vec<String>,
     },
-    /// Stops the running compactions.
     StopCompactions,
-    /// Runs a full repair of one keyspace after the other. Compares all data of the node with its
-    /// replicas on other nodes, and streams the differences.
+    /// Runs full repairs of the keyspaces, one after the other. A repair covers all token ranges
+    /// that the node replicates.
     Repair {
-        /// Names of the keyspaces.
         keyspaces: Vec<String>,
     },
-    /// Ends all repairs that the node has begun.
+    /// Ends all repairs that the node has started.
     StopRepairs,
     /// Takes a snapshot of all tables of keyspaces.
     Snapshot {
-        /// Name of the snapshot.
         tag: String,
-        /// Names of the keyspaces.
         keyspaces: Vec<String>,
     },
-    /// Removes a snapshot, if it exists.
     ClearSnapshot {
-        /// Name of the snapshot.
         tag: String,
-        /// Names of the keyspaces.
         keyspaces: Vec<String>,
     },
-    /// Performs a step of an upgrade.
     Upgrade(UpgradeStep),
-    /// Leaves the ring and streams the data to the new owners, even if the remaining nodes are too
-    /// few for the replication factor.
+    /// Decommissions the node, even if fewer nodes remain than the replication factor requires.
     Decommission,
     /// Removes another node, which is down, from the ring. The remaining nodes stream the data of
-    /// that node among each other.
+    /// the removed node from its other replicas.
     RemoveNode {
-        /// Host id of the node to remove.
         host_id: String,
     },
 }
 
-/// A step of an upgrade that a node performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UpgradeStep {
-    /// Stops accepting writes, and flushes all memtables.
+    /// Drains the node.
     Drain,
-    /// Rewrites the SSTables of keyspaces that are not in the newest format.
+    /// Upgrades the SSTables of keyspaces that are not in the newest format.
     Sstables {
-        /// Names of the keyspaces.
         keyspaces: Vec<String>,
     },
-    /// Begins the cluster metadata log. This is the last step of an upgrade to a release that has
+    /// Initialises the cluster metadata log. This is the last step of an upgrade to a release with
     /// this log.
     BeginMetadataLog,
 }
 
 impl NodeControl {
-    /// Performs an operation and waits until it has ended. Returns a description of the result.
+    /// Performs an operation and waits until its end. Returns a description of the result.
     ///
     /// # Errors
-    /// The node refuses the operation, fails, or does not finish it within `limit`.
+    /// The node refuses the operation, the operation fails, or it does not end within `limit`.
     pub fn perform(&self, what: &Operation, limit: Duration) -> Result<String> {
         let deadline = Deadline::after(limit);
         match what {
@@ -188,8 +170,8 @@ impl NodeControl {
         }
     }
 
-    /// Returns the keyspaces that have replicas on other nodes. Returns the keyspaces of clients
-    /// or, if the node has none, Cassandra's own keyspaces.
+    /// Returns the keyspaces with replicas on other nodes. Cassandra's own keyspaces are included
+    /// only if the node has no other such keyspaces.
     ///
     /// # Errors
     /// The node does not answer within `limit`.
@@ -208,7 +190,8 @@ impl NodeControl {
         Ok(others)
     }
 
-    /// Performs an action on one keyspace after the other, within the deadline.
+    /// Performs an action on one keyspace after the other. Fails if the deadline has passed before
+    /// the last keyspace.
     fn each(
         &self,
         keyspaces: &[String],
@@ -243,7 +226,6 @@ impl NodeControl {
 
 const STOP: &str = "stopCompaction";
 
-/// Returns true if the keyspace belongs to Cassandra itself.
 pub fn is_own(keyspace: &str) -> bool {
     keyspace.starts_with("system")
 }
@@ -254,7 +236,7 @@ fn were(names: &[String]) -> String {
     format!("{} {verb}", names.join(", "))
 }
 
-/// An operation on one of several keyspaces. The deadline applies to all of them together.
+/// Operation on one of several keyspaces, which share the deadline.
 struct KeyspaceWork<'a> {
     control: &'a NodeControl,
     keyspace: &'a str,
@@ -300,7 +282,7 @@ impl KeyspaceWork<'_> {
                 _ => None,
             };
             match words.as_deref().map(<[_]>::split_first) {
-                // The server returns the number of a repair before its repair thread registers the
+                // The server returns the repair's number before its repair thread registers the
                 // repair.
                 None if !begin.passed() => {}
                 None => bail!(

@@ -1,5 +1,5 @@
-//! Other clients of a cluster, and the sizes of the cluster's tables. Both show whether it is safe
-//! to offer load.
+//! Connections of other clients to a cluster, and table sizes. Both show whether cassay can safely
+//! offer load.
 
 use crate::node::Node;
 use crate::session::{QueryResult, Session};
@@ -7,26 +7,26 @@ use anyhow::{Context, Result};
 use cql::Value;
 use std::collections::BTreeMap;
 
-/// Connections of other clients. Cassandra lists the connections since 4.0.
+/// Connections of other clients. Cassandra lists connections since 4.0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OtherClients(pub Vec<OtherConnection>);
 
-/// A client connection that does not belong to this program.
+/// Client connection that does not belong to this process.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OtherConnection {
-    /// Name of the node to which the client is connected.
+    /// Name of the connected node.
     pub node: String,
-    /// Address of the client, such as `10.0.0.7:41234`.
+    /// Client address, such as `10.0.0.7:41234`.
     pub from: String,
-    /// Name of the driver, as the client reports it. Empty if the client does not report a name.
+    /// Name that the driver reports. Empty if the driver reports no name.
     pub driver: String,
     /// Number of requests on the connection so far.
     pub requests: u64,
 }
 
 impl OtherClients {
-    /// Returns the number of requests per second since the snapshot `earlier`, which was taken
-    /// `seconds` ago. Counts only connections that are in both snapshots.
+    /// Returns the number of requests per second since the earlier snapshot, which is `seconds`
+    /// old. Counts only connections in both snapshots.
     pub fn requests_per_s(&self, earlier: &OtherClients, seconds: f64) -> f64 {
         let earlier: BTreeMap<(&str, &str), u64> =
             earlier.0.iter().map(|one| (one.place(), one.requests)).collect();
@@ -37,7 +37,6 @@ impl OtherClients {
         sent.sum::<u64>() as f64 / seconds
     }
 
-    /// Returns the number of connections by driver.
     pub fn drivers(&self) -> BTreeMap<&str, usize> {
         let mut drivers = BTreeMap::new();
         for one in &self.0 {
@@ -48,24 +47,24 @@ impl OtherClients {
 }
 
 impl OtherConnection {
-    /// Returns the two endpoints, which identify the connection in different snapshots.
+    /// Returns both endpoints, which identify the connection in several snapshots.
     fn place(&self) -> (&str, &str) {
         (&self.node, &self.from)
     }
 }
 
-/// Size of a table, from the estimates that Cassandra refreshes every few minutes.
+/// Estimated size of a table. Cassandra refreshes its estimates every few minutes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Estimate {
-    /// Number of partitions. Replicas of a partition do not count separately.
+    /// Number of partitions, each counted once regardless of its replicas.
     pub partitions: u64,
     /// Uncompressed size, in bytes.
     pub bytes: u64,
 }
 
 impl Node<'_> {
-    /// Returns the connections of other clients to this node. Returns `None` if the node does not
-    /// show the connections to this user, or is older than Cassandra 4.0.
+    /// Returns the connections of other clients to this node. Returns `None` if the node is older
+    /// than Cassandra 4.0, or does not show this user its connections.
     ///
     /// # Errors
     /// The node cannot be queried.
@@ -78,8 +77,8 @@ impl Node<'_> {
         other_connections(self.name(), &found, &session).map(Some)
     }
 
-    /// Returns the estimated size of each table in a keyspace, as far as this node stores the
-    /// table. Returns `None` if the node does not show the estimate to this user.
+    /// Returns the estimated size of each table's data on this node. Returns `None` if the node
+    /// does not show this user its estimates.
     ///
     /// # Errors
     /// The node cannot be queried.
@@ -110,7 +109,6 @@ impl Node<'_> {
 }
 
 impl Estimate {
-    /// Adds the estimate for other token ranges or another node.
     pub fn add(&mut self, other: Estimate) {
         self.partitions += other.partitions;
         self.bytes += other.bytes;
@@ -121,8 +119,8 @@ fn ask(node: &str, what: &str) -> String {
     format!("request {what} from {node}")
 }
 
-/// Returns the connections of other programs. Treats connections of another cassay process on this
-/// machine as cassay's own.
+/// Returns the connections of other clients. Omits all connections of cassay processes on the
+/// machine that runs cassay.
 fn other_connections(
     node: &str,
     found: &QueryResult,

@@ -1,9 +1,9 @@
 //! Operations on attached nodes that are undone even if processes are killed.
 //!
-//! An agent on the machine that runs cassay starts this program to perform the operation. The agent
-//! starts the program again to undo the operation: on request, after a time limit, or when its
-//! controller has ended. All parameters are in one argument. This argument contains the location of
-//! a secret, but never the secret itself.
+//! The agent on the machine that runs cassay starts this program to perform an operation. The agent
+//! starts the program again to undo the operation: on request, after a time limit, or when the
+//! controller has ended. One argument contains all parameters, including the location of a secret,
+//! but never the secret itself.
 
 use crate::address_map::NodeAddressMap;
 use crate::jolokia::Jolokia;
@@ -17,47 +17,42 @@ use std::sync::Arc;
 use std::time::Duration;
 use target_spec::{Invocation, JolokiaAccess, SecretSource, TlsSpec};
 
-/// Argument that makes the program perform an operation. The parameters of the operation follow the
-/// argument.
+/// First argument for performing an operation. The second argument contains the parameters.
 const GIVE: &str = "tell-nodes";
 const TAKE_BACK: &str = "take-back-what-nodes-were-told";
 
-/// Path from which another process can start this program. The path works even if the file has been
+/// Path from which another process can start the running program, even if its file has been
 /// replaced.
 pub const OURSELVES: &str = "/proc/self/exe";
 
-/// An operation on the nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Act {
-    /// Disables compactions of tables.
     NoCompactions,
-    /// Takes a snapshot of tables with this name. To undo the operation, cassay removes the
-    /// snapshot.
+    /// Takes a snapshot with this name. Undoing the operation removes the snapshot.
     Snapshot(String),
 }
 
 impl Act {
-    /// Returns the time after which the agent undoes the operation even if the controller is still
-    /// alive.
+    /// Returns the time after which the agent undoes the operation even if the controller is alive.
     fn at_most(&self) -> Duration {
         const HOUR: Duration = Duration::from_secs(60 * 60);
         match self {
-            // No import takes this long, because it only creates links and reads the index of each
+            // An import is faster, because it only creates links and reads the index of each
             // SSTable.
             Act::NoCompactions => 2 * HOUR,
-            // No run takes this long.
+            // Longer than any run.
             Act::Snapshot(_) => 366 * 24 * HOUR,
         }
     }
 }
 
-/// An operation, the nodes on which to perform it, and the data for access to the nodes.
+/// Operation, with the nodes and the data for access to the nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
     act: Act,
     keyspace: String,
-    /// Addresses of the nodes' Jolokia agents, each with the tables on that node.
+    /// Addresses of Jolokia agents, each with the tables on its node.
     nodes: Vec<(SocketAddr, Vec<String>)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     user: Option<String>,
@@ -67,7 +62,6 @@ pub struct Order {
     tls: Option<TlsWords>,
 }
 
-/// File or variable that contains the password.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum PasswordPlace {
@@ -87,11 +81,11 @@ struct TlsWords {
 }
 
 impl Order {
-    /// Builds the operation for these tables. Identifies each node by the address of its Jolokia
-    /// agent.
+    /// Builds the operation for the given tables of each node. A node is identified by the address
+    /// of its Jolokia agent.
     ///
     /// # Errors
-    /// Another process could not read the password from its location.
+    /// Another process could not read the password from its source.
     pub fn build(
         act: Act,
         keyspace: &str,
@@ -143,8 +137,7 @@ impl Order {
         })
     }
 
-    /// Performs the operation on all nodes. If a node fails, undoes the operation on the other
-    /// nodes.
+    /// Performs the operation on all nodes. If one node fails, undoes the operation on all nodes.
     ///
     /// # Errors
     /// A node does not answer, or refuses the operation.
@@ -179,7 +172,7 @@ impl Order {
         }
     }
 
-    /// Performs an action on all nodes, even if it fails on one of them.
+    /// Performs an action on all nodes, even if some nodes fail.
     fn on_all(&self, what: impl Fn(&Jolokia, &[&str]) -> Result<()>) -> Result<()> {
         let access = self.access();
         let of_node = |(address, tables): &(SocketAddr, Vec<String>)| -> Result<()> {
@@ -208,7 +201,6 @@ impl Order {
     }
 }
 
-/// An operation that is in effect until it is undone.
 #[derive(Debug)]
 pub struct GivenOrder {
     agent: Arc<host::Agent>,
@@ -216,17 +208,15 @@ pub struct GivenOrder {
 }
 
 impl GivenOrder {
-    /// Undoes the operation.
-    ///
     /// # Errors
-    /// A node does not answer. The agent retries when it ends.
+    /// A node does not answer. The agent retries the undo when the agent ends.
     pub fn take_back(self) -> Result<()> {
         self.agent.heal(self.by).map(drop)
     }
 }
 
-/// If an agent started this process for an operation, performs the operation. Otherwise returns
-/// `None` without doing anything.
+/// Performs or undoes an operation if an agent started this process for that purpose. Otherwise
+/// returns `None` without doing anything.
 pub fn answer() -> Option<Result<()>> {
     let words: Vec<_> = std::env::args_os().collect();
     let [_, argument, order] = &words[..] else {

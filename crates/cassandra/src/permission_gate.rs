@@ -1,11 +1,10 @@
-//! Permission check for a cluster that cassay did not start. Every statement of a control session
-//! passes this check. The statements of the load also pass it, before the client sends them.
+//! Permission check for clusters that cassay did not start. The check covers the statements of
+//! control sessions and of the load.
 //!
-//! Invariants: unless the command line names these actions, no statement creates objects, or drops,
-//! truncates, alters or writes objects that existed before the run. The run's own tables are
-//! exempt. They are the tables that it created through this check, and the tables whose [`Mark`]
-//! names one of the user's runs. Every session with such a cluster has the check, which is part of
-//! [`crate::Access`].
+//! Invariants: without permission on the command line, no statement creates objects, or drops,
+//! truncates, alters or writes objects that existed before the run. Exempt are tables that this run
+//! created through the check, and tables whose [`Mark`] names one of the user's runs. Every session
+//! with an attached cluster has the check, which is part of [`crate::Access`].
 
 use crate::session::{QueryResult, ServerError, Session};
 use crate::statement_change::{Change, Sort, changes};
@@ -18,19 +17,18 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use target_spec::{Act, Allow, NodeAct, Object};
 
-/// Permissions on an attached cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Permit {
-    /// Actions that the command line names.
+    /// Actions that the command line permits.
     pub allow: Allow,
-    /// True if the command line imitates a tool that creates its tables. In that case, statements
-    /// may create objects that do not exist.
+    /// True if the command line imitates a tool that creates its tables. Statements may then create
+    /// objects that do not exist.
     pub makes: bool,
-    /// Runs whose tables count as the user's own.
+    /// Runs whose tables belong to the user.
     pub own: OwnRuns,
 }
 
-/// Permission check that all sessions with a cluster share. The check refuses changes until it
+/// Permission check that all sessions with a cluster share. The check refuses all changes until it
 /// receives a [`Permit`].
 #[derive(Clone, Debug, Default)]
 pub struct StatementGate(Arc<Mutex<State>>);
@@ -45,22 +43,20 @@ struct State {
     left: BTreeSet<Object>,
 }
 
-/// Decision about a statement that may be sent.
+/// Decision about a permitted statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GateDecision {
-    /// Send the statement.
     Send,
-    /// Skip the statement. The object already exists, so the user needs no permission to create it.
+    /// Do not send the statement, because the object already exists.
     Skip,
 }
 
 impl StatementGate {
-    /// Grants the permissions in `permit`.
     pub fn permit(&self, permit: Permit) {
         self.state().permit = permit;
     }
 
-    /// Returns true if the command line names this action on the processes of nodes.
+    /// Returns true if the command line permits this action on the processes of nodes.
     pub fn may_do(&self, act: NodeAct) -> bool {
         self.state().permit.allow.names_of_nodes(act)
     }
@@ -70,8 +66,8 @@ impl StatementGate {
         self.state().earlier.iter().cloned().collect()
     }
 
-    /// Returns the user's own tables that remain on the cluster. These are the tables that this run
-    /// created or wrote to.
+    /// Returns the user's tables that remain on the cluster after this run created them or wrote to
+    /// them.
     pub fn left(&self) -> Vec<Object> {
         self.state().left.iter().cloned().collect()
     }
@@ -80,10 +76,8 @@ impl StatementGate {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Decides whether a statement may be sent, or explains the refusal.
-    ///
     /// # Errors
-    /// The statement may not be sent, or the node does not answer.
+    /// The statement is not permitted, or the node does not answer.
     pub fn pass(&self, session: &mut Session, cql: &str) -> Result<GateDecision> {
         let changes = changes(cql, session.used());
         for change in changes.map_err(|fault| unreadable(&fault, cql))? {
@@ -94,15 +88,15 @@ impl StatementGate {
                     session.node()
                 );
             };
-            // The server is not asked whether the table of a write exists, because this check runs
-            // for every single write.
+            // The check does not look up the table of a write, because a lookup for every write
+            // would be slow.
             let is_of_there = matches!(change.act, Act::Create | Act::Drop | Act::Truncate);
             let there = is_of_there && self.is_there(session, &change, object)?;
             if change.act == Act::Create && there {
                 if change.if_absent {
                     return Ok(GateDecision::Skip);
                 }
-                // The server would return this error to a user who may create the object.
+                // The server returns the same error to a user with permission.
                 bail!(ServerError {
                     node: session.node(),
                     code: ErrorCode::AlreadyExists,
@@ -110,7 +104,7 @@ impl StatementGate {
                     statement: cql.to_owned(),
                 });
             }
-            // Removing a missing object does not change anything, so it needs no permission.
+            // Removing a missing object changes nothing, so the removal needs no permission.
             let nothing = matches!(change.act, Act::Drop | Act::Truncate) && !there;
             if !nothing && !self.may(session, &change, object)? {
                 let mark = mark_of(session, object)?;
@@ -120,8 +114,8 @@ impl StatementGate {
         Ok(GateDecision::Send)
     }
 
-    /// Records which objects an accepted statement created and removed. Returns the tables that the
-    /// statement created.
+    /// Records the objects that a successful statement created and removed. Returns the created
+    /// tables.
     pub fn passed(&self, cql: &str, used: Option<&str>) -> Vec<Object> {
         let mut made = Vec::new();
         for Change {
@@ -152,7 +146,7 @@ impl StatementGate {
         made
     }
 
-    /// Returns the statement that marks a table as created by this run.
+    /// Returns the statement that marks a table as a table of this run.
     pub fn mark(&self, table: &Object) -> String {
         format!(
             "ALTER TABLE {}.{} WITH comment = {}",
@@ -177,18 +171,17 @@ impl StatementGate {
             return Ok(true);
         }
         match (change.act, &change.sort) {
-            // An index is not in this list, because it adds work to an existing table.
+            // An index is absent here, because it adds work to an existing table.
             (Act::Create, Sort::Table | Sort::Type | Sort::View | Sort::Keyspace) => {
                 Ok(made || makes)
             }
             // Other users may have created tables in a keyspace that the run drops, so the check
-            // covers all its tables.
+            // covers all tables of the keyspace.
             (_, Sort::Keyspace) => self.is_all_ours(session, object, made),
             _ => Ok(made || self.is_own(session, object)?),
         }
     }
 
-    /// Returns true if a table has the mark of one of the user's runs.
     fn is_own(&self, session: &mut Session, object: &Object) -> Result<bool> {
         let Some(mark) = mark_of(session, object)? else {
             return Ok(false);
@@ -205,8 +198,8 @@ impl StatementGate {
         Ok(is_own)
     }
 
-    /// Returns true if the user's runs created a keyspace and all tables that it currently
-    /// contains.
+    /// Returns true if the user's runs created all tables of the keyspace. For an empty keyspace,
+    /// returns `made`.
     fn is_all_ours(&self, session: &mut Session, object: &Object, made: bool) -> Result<bool> {
         let tables = tables(session, &object.keyspace)?;
         let is_any = made || !tables.is_empty();
@@ -223,8 +216,8 @@ impl StatementGate {
     }
 
     fn is_there(&self, session: &mut Session, change: &Change, object: &Object) -> Result<bool> {
-        // During a rehearsal, the server does not have the objects that earlier statements of the
-        // rehearsal created.
+        // During a rehearsal, the server lacks the objects that earlier statements of the rehearsal
+        // created.
         if self.state().made.contains(object) && !matches!(change.sort, Sort::Index(_)) {
             return Ok(true);
         }
@@ -254,22 +247,20 @@ fn unreadable(fault: &CqlMistake, cql: &str) -> anyhow::Error {
     )
 }
 
-/// Returns the mark of an existing table, or `None` if the table has no mark.
+/// Returns the mark of a table, or `None` if the table has no mark or does not exist.
 fn mark_of(session: &mut Session, object: &Object) -> Result<Option<Mark>> {
     let tables = tables(session, &object.keyspace)?;
     let found = tables.into_iter().find(|(name, _)| Some(name) == object.name.as_ref());
     Ok(found.and_then(|(_, comment)| Mark::read(&comment)))
 }
 
-/// Returns the tables of a keyspace, with their comments.
+/// Returns the name and comment of each table of a keyspace.
 fn tables(session: &mut Session, keyspace: &str) -> Result<Vec<(String, String)>> {
     let found = look(session, "tables", keyspace)?;
     let tables = commented(&found)?.into_iter();
     Ok(tables.map(|(_, name, comment)| (name, comment)).collect())
 }
 
-/// Returns all tables that have a mark.
-///
 /// # Errors
 /// The node does not answer.
 pub fn all_marked(session: &mut Session) -> Result<Vec<MarkedTable>> {
@@ -286,10 +277,10 @@ pub fn all_marked(session: &mut Session) -> Result<Vec<MarkedTable>> {
     Ok(marked)
 }
 
-/// Returns keyspace, name and comment of each table in a result.
+/// Returns the keyspace, name and comment of each table in a result.
 fn commented(found: &QueryResult) -> Result<Vec<(String, String, String)>> {
     let (keyspace, name) = (found.column("keyspace_name")?, found.column("table_name")?);
-    // If the server does not return comments of tables, its tables have no marks.
+    // Without the comment column, no table has a mark.
     let comment = found.column("comment").ok();
     let text = |row: &[Value], at: usize| {
         let cell = row.get(at).and_then(Value::as_str);

@@ -1,5 +1,5 @@
 //! Handles of pods for faults. On attached pods, cassay performs only actions that the command line
-//! names. After a fault, cassay follows a node to the address of its new pod.
+//! permits. After a fault, cassay follows a node to the address of its new pod.
 
 use crate::address_map::NodeAddressMap;
 use crate::permission_gate::StatementGate;
@@ -11,23 +11,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use target_spec::{Invocation, NodeAct};
 
-/// Kubernetes operator that manages all nodes.
 #[derive(Clone, Debug)]
 pub struct OperatorHandle {
-    /// The operator, which cassay controls by kubectl.
     pub operator: Operator,
-    /// Pods of the nodes.
     pub pods: Vec<Arc<NodePod>>,
-    /// Permission check of an attached cluster.
     pub door: Option<StatementGate>,
 }
 
 impl OperatorHandle {
-    /// Makes the operator restart all nodes with its own procedure, and does not wait for the
-    /// restart. Returns a description of the request.
+    /// Makes the operator restart all nodes with its own procedure. Returns a description of the
+    /// request without waiting for the restart.
     ///
     /// # Errors
-    /// The command line does not name this action, or the operator refuses it.
+    /// The command line does not permit this action, or the operator refuses it.
     pub fn restart(&self) -> Result<String> {
         may(self.door.as_ref(), NodeAct::Pods, "the cluster")?;
         let pods: Vec<&NodePod> = self.pods.iter().map(Arc::as_ref).collect();
@@ -35,24 +31,19 @@ impl OperatorHandle {
     }
 }
 
-/// Handle of the pod of a node or host.
 #[derive(Clone, Debug)]
 pub struct PodHandle {
-    /// The pod, which cassay controls by kubectl.
     pub pod: Arc<NodePod>,
-    /// Name of the node that runs in the pod.
     pub name: String,
     /// First CQL address of the node.
     pub known: SocketAddr,
-    /// Current addresses of nodes that have moved.
     pub moves: NodeAddressMap,
-    /// Permission check of an attached cluster.
     pub door: Option<StatementGate>,
 }
 
 impl PodHandle {
     /// Reads the status of the pod from Kubernetes. If the pod is ready, records the current
-    /// address of its node in the shared address map.
+    /// address of its Cassandra node in `moves`.
     ///
     /// # Errors
     /// Kubernetes does not answer.
@@ -64,7 +55,7 @@ impl PodHandle {
         Ok(seen)
     }
 
-    /// Returns true if the given Kubernetes node accepts new pods.
+    /// Returns true if the Kubernetes node `machine` accepts new pods.
     ///
     /// # Errors
     /// Kubernetes does not answer.
@@ -72,20 +63,18 @@ impl PodHandle {
         self.pod.is_schedulable(machine)
     }
 
-    /// Deletes the pod.
-    ///
     /// # Errors
-    /// The command line does not name this action, the pod has no controller that would recreate
-    /// it, or Kubernetes refuses the deletion.
+    /// The command line does not permit this action, the pod has no controller that would recreate
+    /// the pod, or Kubernetes refuses the deletion.
     pub fn delete(&self, how: Deletion) -> Result<()> {
         self.may(NodeAct::Pods)?;
         self.pod.delete(how)
     }
 
-    /// Returns the programs that cordon and uncordon the Kubernetes node of the pod.
+    /// Returns the commands that cordon and uncordon the Kubernetes node of the pod.
     ///
     /// # Errors
-    /// The command line does not name this action, or Kubernetes does not report the Kubernetes
+    /// The command line does not permit this action, or Kubernetes does not report the Kubernetes
     /// node of the pod.
     pub fn cordon(&self) -> Result<[Invocation; 2]> {
         self.may(NodeAct::Pods)?;
@@ -96,10 +85,10 @@ impl PodHandle {
         Ok(self.pod.cordon()?.map(program))
     }
 
-    /// Isolates the pod by a network policy until the returned value is dropped.
+    /// Isolates the pod by a network policy until the caller drops the returned value.
     ///
     /// # Errors
-    /// The command line does not name this action, or Kubernetes refuses it.
+    /// The command line does not permit this action, or Kubernetes refuses it.
     pub fn isolate(&self) -> Result<Isolation> {
         self.may(NodeAct::Network)?;
         self.pod.isolate()

@@ -1,6 +1,5 @@
-//! Probes of one node, which query the node over the network. They read metrics of its JVM and of
-//! the database, and pauses from the log of its garbage collector. [`host::probe`] contains the
-//! probes of machines, hosts and processes, and the sampling threads.
+//! Probes of one node: its JVM and Cassandra metrics, and pauses from its garbage collector log.
+//! [`host::probe`] contains the probes of machines, hosts and processes, and the sampling threads.
 
 mod beans;
 mod cassandra;
@@ -15,17 +14,15 @@ pub use probe_choice::{BY_AGENT, NO_METRICS, ONLY_BY_MBEANS};
 
 use std::time::Duration;
 
-/// Probes to run, each with its sampling interval. `None` means that the probe does not run.
+/// Sampling interval of each probe. `None` means that the probe does not run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProbeSpec {
-    /// Probe of the machine and of simulated hosts: CPUs, memory, devices, network, pressure.
+    /// Probe of the machine and of simulated hosts.
     pub hosts: Option<Duration>,
-    /// Probe of the nodes' processes, and of this process.
+    /// Probe of the nodes' processes and of the cassay process.
     pub processes: Option<Duration>,
-    /// Probe of the JVMs of the nodes.
     pub jvm: Option<Duration>,
-    /// Probe of Cassandra's own metrics.
     pub cassandra: Option<Duration>,
-    /// Probe of pauses from the logs of garbage collectors.
+    /// Probe of the garbage collector logs.
     pub gc_log: Option<Duration>,
 }

@@ -1,8 +1,8 @@
-//! Finds the reason why nodes refuse requests, in their logs and on their volumes.
+//! Finds the cause of refused requests in the nodes' logs and on their volumes.
 //!
-//! The error that a client gets is only the last symptom. For example, if a volume is full, its
-//! node shuts down, and the client gets the error "overloaded". So this module looks for the cause
-//! in the node's log and on its volume, before cassay tells the user to lower the load.
+//! A client often sees only the last symptom. For example, a node with a full volume shuts down,
+//! and the client gets the error "overloaded". So cassay searches for the cause before it tells the
+//! user to lower the load.
 
 use crate::node_files::NodeFiles;
 use anyhow::Result;
@@ -11,17 +11,17 @@ use measure::number;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Number of bytes to read from the end of a log. This part contains recent failures.
+/// Number of bytes at the end of a log that contain recent failures.
 const LOG_BYTES_MAX: u64 = 8 << 20;
 
 const LINE_CHARS_SHOWN: usize = 240;
 
 const MIB: u64 = 1 << 20;
 
-/// Size of one commit log segment, in bytes. If less space is free, the next write may fail.
+/// Size of a commit log segment, in bytes. With less free space, the next write may fail.
 const ROOM_BYTES_MIN: u64 = 32 * MIB;
 
-/// Texts that may occur in logs, and their meaning. Causes come before their consequences.
+/// Texts in logs, and their meaning. Causes come before their consequences.
 const SIGNS: [(&[&str], &str); 6] = [
     (
         &["No space left on device", "Disk quota exceeded"],
@@ -61,50 +61,41 @@ const SIGNS: [(&[&str], &str); 6] = [
     ),
 ];
 
-/// Lengths of the nodes' logs at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogMarks(Vec<u64>);
 
 impl LogMarks {
-    /// Reads the current lengths of the logs of managed nodes.
     pub fn read(places: &[NodeFiles<'_>]) -> LogMarks {
         let marks = places.iter().map(|place| size(place.host, &place.log()));
         LogMarks(marks.map(|size| size.unwrap_or(0)).collect())
     }
 
-    /// Reads the current lengths of these logs.
     pub fn read_logs(logs: &[ServerLog<'_>]) -> LogMarks {
         let sizes = logs.iter().map(|one| size(one.host, &one.path).unwrap_or(0));
         LogMarks(sizes.collect())
     }
 
-    /// Returns the length of a node's log, by the position of the node. Returns 0 if the length was
-    /// not read.
+    /// Returns the length of the log of the node with this index, or 0 if the length was not read.
     pub fn length(&self, index: usize) -> u64 {
         self.0.get(index).copied().unwrap_or(0)
     }
 }
 
-/// Server log of a node.
 pub struct ServerLog<'a> {
-    /// Name of the node.
     pub node: &'a str,
-    /// Agent through which the log is read.
     pub host: &'a Agent,
-    /// Path of the log on its host.
     pub path: PathBuf,
 }
 
 impl ServerLog<'_> {
-    /// Returns the cause that the log names after its first `mark` bytes. Returns `None` if the log
-    /// does not name a cause.
+    /// Returns the cause that the log contains after its first `mark` bytes.
     pub fn cause(&self, mark: u64) -> Option<String> {
         node_cause(self.node, None, &log_since(self.host, &self.path, mark))
     }
 }
 
-/// Returns a sentence for each node with a known cause. The sentence describes the state of the
-/// node's volume, and contains the first log line since `marks` that names the cause.
+/// Returns one sentence for each node with a known cause. The sentence describes an almost full
+/// volume, and the first log line since `marks` with the cause.
 pub fn causes(places: &[NodeFiles<'_>], marks: &LogMarks) -> Vec<String> {
     let cause = |(index, place): (usize, &NodeFiles<'_>)| {
         let mark = marks.length(index);
@@ -118,8 +109,6 @@ pub fn causes(places: &[NodeFiles<'_>], marks: &LogMarks) -> Vec<String> {
     places.iter().enumerate().filter_map(cause).collect()
 }
 
-/// Returns the cause that the volume or the log of a node shows. Returns `None` if neither shows a
-/// cause.
 fn node_cause(name: &str, volume: Option<VolumeUse>, log: &str) -> Option<String> {
     let mut parts = Vec::new();
     if let Some(volume) = volume.filter(|volume| volume.available_bytes < ROOM_BYTES_MIN) {
@@ -136,8 +125,7 @@ fn node_cause(name: &str, volume: Option<VolumeUse>, log: &str) -> Option<String
     (!parts.is_empty()).then(|| format!("{name}: {}", parts.join(", ")))
 }
 
-/// Returns the primary cause that a log names, with the first line that names this cause. Returns
-/// `None` if the log names no cause.
+/// Returns the primary cause in a log, and the first line with this cause.
 pub fn sign(log: &str) -> Option<(&'static str, &str)> {
     SIGNS.iter().find_map(|(texts, what)| {
         let says = |line: &&str| texts.iter().any(|text| line.contains(text));
@@ -145,8 +133,8 @@ pub fn sign(log: &str) -> Option<(&'static str, &str)> {
     })
 }
 
-/// Reads a log from the offset `mark` on. If the file has been replaced since then, reads the file
-/// from the start.
+/// Reads a log from the offset `mark` on, but at most its last 8 MiB. Reads a replaced file from
+/// its start.
 fn log_since(host: &Agent, path: &Path, mark: u64) -> String {
     let read = || -> Result<Vec<u8>> {
         let bytes = size(host, path)?;
@@ -157,12 +145,10 @@ fn log_since(host: &Agent, path: &Path, mark: u64) -> String {
         log.read_to_end(&mut text)?;
         Ok(text)
     };
-    // A log may contain invalid UTF-8. A log that cannot be read is treated as a log without a
-    // cause.
+    // A log may contain invalid UTF-8. An unreadable log counts as a log without a cause.
     String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
 }
 
-/// Returns the length of a log. Returns 0 if the file does not exist.
 fn size(host: &Agent, path: &Path) -> Result<u64> {
     let end = host.piece(path, From::End(0))?;
     Ok(end.map_or(0, |end| end.size))
@@ -176,8 +162,6 @@ mod tests {
                         left on device\nERROR [x] Stopping gossiper by operator request\n\
                         INFO [x] Announcing shutdown\n";
 
-    /// An earlier version reported a full volume as "overloaded (Server is shutting down): a lower
-    /// load may help".
     #[test]
     fn the_cause_is_said_before_what_it_has_caused() {
         let said = node_cause("node1", None, FULL).unwrap();

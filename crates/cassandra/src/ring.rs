@@ -1,12 +1,12 @@
 //! Replicas of each token range, and each node's share of the data.
 //!
-//! This module computes replicas only from tokens, racks and a replication strategy, as Cassandra
-//! 4.0 to 5.0 does it (`SimpleStrategy`, `NetworkTopologyStrategy`). From a token onwards around
-//! the ring, the replicas are:
+//! This module computes replicas from tokens, racks and a replication strategy in the same way as
+//! Cassandra 4.0 to 5.0 (`SimpleStrategy`, `NetworkTopologyStrategy`). Clockwise from a token, the
+//! replicas are:
 //!
-//! - simple: the first distinct nodes, regardless of their data center and rack;
-//! - by data center: in each data center the first nodes of racks not yet used. A node of a used
-//!   rack is taken only while enough replicas remain for every unused rack.
+//! - `SimpleStrategy`: the first distinct nodes, regardless of data center and rack;
+//! - `NetworkTopologyStrategy`: in each data center, the first nodes of unused racks. A node of a
+//!   used rack is taken only if enough replicas remain for all unused racks.
 //!
 //! Invariants: shares are exact fractions of 2^64 until the last division. If the ring has enough
 //! nodes, the shares of a keyspace add up to its number of replicas.
@@ -15,32 +15,30 @@ use crate::node_info::NodeInfo;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 
-/// Number of positions on the ring. Murmur3 tokens have 64 bits, and the ring wraps around.
+/// Number of positions on the ring. Murmur3 tokens have 64 bits.
 const RING: u128 = 1 << 64;
 
-/// Replication of a keyspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replication {
-    /// Number of replicas, regardless of data centers.
     Simple(usize),
-    /// Number of replicas by data center.
     ByDatacenter(BTreeMap<String, usize>),
-    /// Every node has all data.
+    /// Every node stores all data.
     Everywhere,
-    /// Every node stores only its own data, without replicas on other nodes.
+    /// Every node stores only its own data, without replicas.
     Local,
 }
 
 impl Replication {
-    /// Parses the map in `system_schema.keyspaces`: `class` and the options of the strategy.
+    /// Parses the map in `system_schema.keyspaces`, which contains `class` and the options of the
+    /// strategy.
     ///
     /// # Errors
     /// The strategy is not one of Cassandra's own, or a number of replicas is not an integer.
     pub fn parse(options: &BTreeMap<String, String>) -> Result<Replication> {
         let class = options.get("class").context("the replication options contain no class")?;
         let copies = |(name, text): (&String, &String)| -> Result<usize> {
-            // `3/1` means three replicas. One of them is transient, but its node still stores the
-            // range.
+            // `3/1` means three replicas, one of them transient. The node of a transient replica
+            // also stores the range.
             let whole = text.split('/').next().unwrap_or_default();
             let number = whole.parse();
             number.with_context(|| {
@@ -73,36 +71,30 @@ impl Replication {
     }
 }
 
-/// Token ring of a cluster, with the data center and the rack of each node.
 #[derive(Clone, Debug)]
 pub struct Ring {
-    /// Tokens in ascending order, each with the index of its node.
     tokens: Vec<(i64, usize)>,
-    /// Data center and rack of each node, as indices.
     places: Vec<RackId>,
-    /// Names of the data centers. The field `datacenter` of a [`RackId`] is an index into this
-    /// list.
     datacenters: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct RackId {
     datacenter: usize,
-    /// Index of the rack among the racks of all data centers. Racks with the same name in two data
-    /// centers have different indices.
+    /// Index of the rack among the racks of all data centers. Equal rack names in two data centers
+    /// have different indices.
     rack: usize,
 }
 
-/// Number of replicas that a data center still needs for a range.
+/// Number of replicas of a range that a data center still needs.
 #[derive(Clone, Copy, Debug)]
 struct Remaining {
     copies: usize,
-    /// Number of nodes of used racks that may still be taken before every rack has a replica.
+    /// Number of nodes in used racks that can be taken before every rack has a replica.
     repeats: usize,
 }
 
 impl Ring {
-    /// Builds the ring of `nodes`. The index of a node is its position in `nodes`.
     pub fn new(nodes: &[NodeInfo]) -> Ring {
         let mut datacenters: Vec<String> = Vec::new();
         let mut racks: Vec<(usize, &str)> = Vec::new();
@@ -115,7 +107,7 @@ impl Ring {
             tokens.extend(node.tokens.iter().map(|token| (*token, index)));
         }
         tokens.sort_unstable();
-        // Nodes of a ring never share a token. If two nodes claim the same token, the first node
+        // Two nodes never own the same token. If two nodes claim the same token, the first node
         // keeps it.
         tokens.dedup_by_key(|(token, _)| *token);
         Ring {
@@ -125,19 +117,19 @@ impl Ring {
         }
     }
 
-    /// Returns the number of token ranges.
     pub fn ranges_count(&self) -> usize {
         self.tokens.len()
     }
 
-    /// Returns the range that ends at the token with this index, as `(after, up to and including]`.
+    /// Returns the range that ends at the token with this index. The range excludes its first
+    /// token, and includes its second one.
     pub fn range(&self, index: usize) -> (i64, i64) {
         let before = index.checked_sub(1).unwrap_or(self.tokens.len() - 1);
         (self.tokens[before].0, self.tokens[index].0)
     }
 
-    /// Returns the indices of the nodes that store the range with this index, beginning with the
-    /// owner of the range.
+    /// Returns the indices of the nodes that replicate the range with this index. The first one is
+    /// the range's owner.
     pub fn replicas(&self, index: usize, replication: &Replication) -> Vec<usize> {
         match replication {
             Replication::Simple(copies) => self.distinct_from(index, *copies),
@@ -147,19 +139,19 @@ impl Ring {
         }
     }
 
-    /// Returns the indices of the nodes that store this token, beginning with the owner of the
-    /// token. Returns an empty list if the ring is empty.
+    /// Returns the indices of the nodes that replicate this token. The first one is the token's
+    /// owner. Returns an empty list for an empty ring.
     pub fn replicas_of(&self, token: i64, replication: &Replication) -> Vec<usize> {
         if self.tokens.is_empty() {
             return Vec::new();
         }
-        // A range includes its end token. A token after the last one belongs to the first range.
+        // A range includes its end token. A token after the last one is in the first range.
         let index = self.tokens.partition_point(|(up_to, _)| *up_to < token);
         self.replicas(index % self.tokens.len(), replication)
     }
 
-    /// Returns each node's share of the data. A node with a share of 1.0 stores a complete copy.
-    /// For a keyspace, `nodetool status` calls this share effective ownership.
+    /// Returns each node's share of the data. A share of 1.0 is a complete copy. `nodetool status
+    /// KEYSPACE` shows this share as effective ownership.
     pub fn shares(&self, replication: &Replication) -> Vec<f64> {
         let mut owned = vec![0u128; self.places.len()];
         let demand = match replication {
@@ -176,17 +168,14 @@ impl Ring {
                 owned[node] += size;
             }
         }
-        // The conversion is exact for up to 2^53 parts of the ring, which is far finer than any
-        // displayed value.
         owned.iter().map(|size| *size as f64 / RING as f64).collect()
     }
 
-    /// Returns each node's share of the ring, by its primary token ranges. The shares add up to 1.
+    /// Returns each node's share of the primary token ranges. The shares add up to 1.
     pub fn primary_shares(&self) -> Vec<f64> {
         self.shares(&Replication::Simple(1))
     }
 
-    /// Returns the number of positions in a range.
     fn size(&self, index: usize) -> u128 {
         let (after, to) = self.range(index);
         match to.wrapping_sub(after).cast_unsigned() {
@@ -196,7 +185,6 @@ impl Ring {
         }
     }
 
-    /// Iterates over the owners of all tokens, beginning with this token.
     fn walk(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
         let (before, from) = self.tokens.split_at(index);
         from.iter().chain(before).map(|(_, node)| *node)
@@ -215,7 +203,6 @@ impl Ring {
         replicas
     }
 
-    /// Returns the number of replicas that each data center needs for every range.
     fn demand(&self, copies: &BTreeMap<String, usize>) -> Vec<Remaining> {
         let of = |(index, name): (usize, &String)| {
             let here = |node: &usize| self.places[*node].datacenter == index;
@@ -265,7 +252,6 @@ impl Ring {
     }
 }
 
-/// Returns the index of an item in a list. Appends the item if it is new.
 fn index_of<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {
     let found = list.iter().position(|known| *known == item);
     found.unwrap_or_else(|| {

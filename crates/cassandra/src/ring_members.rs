@@ -1,5 +1,4 @@
-//! Members of a ring, as one node reports them by its MBeans: the status of each member, and
-//! pending joins and leaves.
+//! Members of a ring as one node reports them by its MBeans: status, and pending joins and leaves.
 
 use crate::fault_handle::NodeControl;
 use anyhow::{Context, Result};
@@ -11,7 +10,6 @@ use std::time::Duration;
 const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
 const STREAMS: &str = "org.apache.cassandra.net:type=StreamManager";
 
-/// Attributes to request. The answers are in the order of the attributes.
 const ATTRIBUTES: [(&str, &str); 7] = [
     (STORAGE, "OperationMode"),
     (STORAGE, "EndpointWithPortToHostId"),
@@ -22,44 +20,34 @@ const ATTRIBUTES: [(&str, &str); 7] = [
     (STREAMS, "CurrentStreams"),
 ];
 
-/// Report of a node about itself and about the other members.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Members {
-    /// Operation mode of the node itself, such as `NORMAL`, `JOINING` or `DECOMMISSIONED`.
+    /// Operation mode of the queried node, such as `NORMAL`, `JOINING` or `DECOMMISSIONED`.
     pub mode: String,
-    /// Number of streams in which the node takes part.
+    /// Number of active streams of the queried node.
     pub streams_count: usize,
-    /// All members of the ring, by the addresses that nodes use to communicate with each other.
+    /// Members of the ring, by internode address.
     pub all: BTreeMap<SocketAddr, Member>,
 }
 
-/// A member of a ring, as reported by another node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Host id of the member.
     pub host_id: String,
-    /// Status of the member.
     pub standing: MemberStatus,
 }
 
-/// Status of a ring member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberStatus {
-    /// The member is up, and owns its tokens.
+    /// Up. The member owns its tokens.
     Normal,
-    /// The member is down, and owns its tokens.
+    /// Down. The member still owns its tokens.
     Down,
-    /// The member is streaming the data that it will own.
     Joining,
-    /// The member is streaming its data to other nodes.
     Leaving,
-    /// The member is changing its tokens.
     Moving,
 }
 
 impl MemberStatus {
-    /// Returns a description of the status: `up and normal`, `down`, `joining`, `leaving` or
-    /// `moving`.
     pub fn words(self) -> &'static str {
         match self {
             MemberStatus::Normal => "up and normal",
@@ -72,7 +60,7 @@ impl MemberStatus {
 }
 
 impl NodeControl {
-    /// Requests the members of the ring from the node.
+    /// Requests the members of the ring.
     ///
     /// # Errors
     /// The node does not answer within `limit`.
@@ -82,7 +70,6 @@ impl NodeControl {
     }
 }
 
-/// Parses the answers to [`ATTRIBUTES`]. Returns `None` if an answer is missing.
 fn members_of(answers: &[Option<Value>]) -> Option<Members> {
     let answer = |index: usize| answers.get(index)?.as_ref();
     let nodes = |index: usize| -> Option<Vec<SocketAddr>> {
@@ -110,7 +97,7 @@ fn members_of(answers: &[Option<Value>]) -> Option<Members> {
     })
 }
 
-/// Parses an address such as `10.0.0.1:7000`. Java may write a slash before the address.
+/// Parses an address such as `10.0.0.1:7000` or `/10.0.0.1:7000`, as Java writes addresses.
 fn address_of(name: &str) -> Option<SocketAddr> {
     name.trim_start_matches('/').parse().ok()
 }

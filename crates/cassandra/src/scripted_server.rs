@@ -1,13 +1,12 @@
-//! A scripted server for tests. The server answers the requests of one connection, on a free
-//! loopback port.
+//! Scripted server for tests, which answers the requests of one connection.
 
 use crate::node_info::NodeInfo;
 use cql::frame::{HEADER_BYTES, Header, opcode};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 
-/// Starts a server on a free port that answers the requests of one connection with `answers`. Each
-/// answer has an opcode and a body.
+/// Starts a server on a free loopback port. The server answers the requests of one connection with
+/// `answers`, each consisting of an opcode and a body.
 pub fn serve(answers: Vec<(u8, Vec<u8>)>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -48,10 +47,9 @@ pub const BIGINT: &[u8] = &[0, 0x02];
 pub const INET: &[u8] = &[0, 0x10];
 pub const TEXTS: &[u8] = &[0, 0x22, 0, 0x0D];
 
-/// Returns an answer that contains rows. Columns have a name and a type, and cells are bytes.
+/// Returns a response with rows. Columns have a name and a type, and cells are bytes.
 pub fn rows(columns: &[(&str, &[u8])], rows: &[&[Vec<u8>]]) -> (u8, Vec<u8>) {
-    // The first number means that the result contains rows. The second number is a flag, which
-    // means that all columns belong to one table.
+    // 2 is the result kind Rows. Flag 1 means that all columns belong to one table.
     let mut body = [2i32, 1, columns.len() as i32].map(i32::to_be_bytes).concat();
     body.extend([string("k"), string("t")].concat());
     for (name, typ) in columns {
@@ -65,7 +63,6 @@ pub fn rows(columns: &[(&str, &[u8])], rows: &[&[Vec<u8>]]) -> (u8, Vec<u8>) {
     (opcode::RESULT, body)
 }
 
-/// Returns the cell for a set of texts.
 pub fn texts(all: &[&str]) -> Vec<u8> {
     let mut cell = (all.len() as i32).to_be_bytes().to_vec();
     for text in all {
@@ -75,13 +72,12 @@ pub fn texts(all: &[&str]) -> Vec<u8> {
     cell
 }
 
-/// Starts a server that accepts a session, and then returns these answers.
+/// Starts a server that accepts a session, and then responds with `answers`.
 pub fn serve_session(answers: Vec<(u8, Vec<u8>)>) -> SocketAddr {
     let ready = (opcode::READY, Vec::new());
     serve(std::iter::once(ready).chain(answers).collect())
 }
 
-/// Returns a node with this version and address.
 pub fn node_at(address: SocketAddr, version: &str) -> NodeInfo {
     NodeInfo {
         name: "node1".to_owned(),

@@ -1,9 +1,8 @@
-//! The server's own counts of operations, which must match the operations that a client counted.
+//! The server's own counts of operations, which must match the counts of a client.
 //!
 //! The `count` columns of `system_views.coordinator_{write,read,scan}_latency` are exact counters
-//! per table and node. The other columns of these tables are decaying estimates, and cassay does
-//! not read them. The following table shows a test on a real Cassandra 5.0.8. The client sent
-//! prepared statements one by one. The counts are the difference of two readings:
+//! per table and node. cassay ignores the other columns, which are decaying estimates. A test on a
+//! real Cassandra 5.0.8 with separate prepared statements increased the counts as follows:
 //!
 //! | sent | counted |
 //! | --- | --- |
@@ -14,41 +13,36 @@
 //! | 10 BATCH (logged or not) of two partitions | 10 writes: one per batch and table |
 //! | 10 UPDATE ... IF EXISTS | 10 reads, no write: the read of the compare-and-set |
 //!
-//! So single-partition operations and whole batches count exactly once, at the node that
-//! coordinates them, regardless of the outcome. A server-side timeout counts too. An operation that
-//! the node never accepted (overload, a broken connection) does not count.
+//! So the coordinator counts each single-partition operation and each batch per table exactly once,
+//! regardless of the outcome, even for a server-side timeout. It does not count an operation that
+//! it never accepted (overload, broken connection).
 //!
-//! The tables do not include requests on tables of Accord (`transactional_mode` of 6.0). 6.0-alpha2
-//! counts such requests only in the client-request metrics, for all keyspaces together, and counts
-//! a conditional write as a write. So the counts are useless for a keyspace with a table of this
-//! kind.
+//! The counts exclude tables of Accord (`transactional_mode` of 6.0). 6.0-alpha2 counts their
+//! requests only in the client-request metrics, for all keyspaces together, and counts a
+//! conditional write as a write. So the counts are useless for a keyspace with such a table.
 
 use crate::node::Node;
 use crate::session::Session;
 use anyhow::{Context, Result};
 use cql::tokens::transactional_mode;
 
-/// Source of the server's operation counts, as shown in capabilities and reports.
 pub const COUNTS_SOURCE: &str = "system_views.coordinator_{write,read,scan}_latency, column count";
 
-/// Client operations that the coordinators have counted since the nodes started.
+/// Number of client operations that the coordinators have executed since they started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperationCounts {
-    /// Source of the counts, for the report.
     pub source: String,
-    /// Number of reads of single partitions and of ranges.
+    /// Reads of single partitions and of ranges.
     pub reads: u64,
-    /// Number of writes.
     pub writes: u64,
-    /// Reason why the counts do not include all operations of the keyspace. `None` if they are
-    /// complete.
+    /// Reason why the counts are incomplete. `None` if they include all operations on the keyspace.
     pub incomplete: Option<String>,
 }
 
 impl Node<'_> {
-    /// Returns the node's exact counts of client operations on `keyspace` since the node started.
-    /// Returns `None` if the node does not count the operations. The counts do not include
-    /// operations on Accord's tables, see [`Node::uncounted`].
+    /// Returns the node's counts of client operations on `keyspace` since the node started. Returns
+    /// `None` if the node has no such counts. Operations on Accord tables are not counted, see
+    /// [`Node::uncounted`].
     ///
     /// # Errors
     /// The node does not answer.
@@ -74,8 +68,7 @@ impl Node<'_> {
         }))
     }
 
-    /// Returns the reason why the counts do not include all operations of the keyspace. Returns
-    /// `None` if they are complete.
+    /// Returns the reason why the counts of the keyspace are incomplete, if any.
     ///
     /// # Errors
     /// The node does not answer.
@@ -90,14 +83,14 @@ impl Node<'_> {
     }
 }
 
-/// Returns a table of the keyspace whose requests Accord executes, if any. In 6.0-alpha2, only
-/// DESCRIBE shows which tables use Accord. The tables of `system_schema` do not.
+/// Returns a table of the keyspace that uses Accord, if any. In 6.0-alpha2, only DESCRIBE shows
+/// whether a table uses Accord. `system_schema` does not.
 fn accord_table(session: &mut Session, keyspace: &str) -> Result<Option<String>> {
     let named = cql::tokens::literal(keyspace);
     let tables = session.query(&format!(
         "SELECT * FROM system_schema.tables WHERE keyspace_name = {named}"
     ))?;
-    // This column contains the transaction path of Accord. Releases before 6.0 lack the column.
+    // Accord's transaction path. Releases before 6.0 lack this column.
     if tables.rows.is_empty() || tables.column("fast_path").is_err() {
         return Ok(None);
     }
@@ -110,11 +103,10 @@ fn accord_table(session: &mut Session, keyspace: &str) -> Result<Option<String>>
     Ok(of_accord.next().map(|one| one.name.to_owned()))
 }
 
-/// Returns the sum over the tables of the keyspace. Returns `None` if the node does not have this
-/// virtual table.
+/// Returns the sum over the tables of the keyspace, or `None` if the node lacks the virtual table.
 fn keyspace_sum(session: &mut Session, table: &str, keyspace: &str) -> Result<Option<u64>> {
     let keyspace = cql::tokens::literal(keyspace);
-    // Before 5.0, a query by a part of the key needs ALLOW FILTERING.
+    // Before 5.0, a restriction to a part of the key needs ALLOW FILTERING.
     let cql = format!(
         "SELECT * FROM system_views.{table} WHERE keyspace_name = {keyspace} ALLOW FILTERING"
     );

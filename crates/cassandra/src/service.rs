@@ -1,5 +1,5 @@
-//! Service of an attached node. cassay restarts and signals the node through the agent of the
-//! node's machine, and performs only actions that the command line names.
+//! Service of an attached node. cassay restarts and signals the node through the agent on the
+//! node's machine. cassay performs only actions that the command line permits.
 
 use crate::permission_gate::StatementGate;
 use anyhow::{Context, Result, bail};
@@ -9,30 +9,26 @@ use std::sync::Arc;
 use std::time::Duration;
 use target_spec::NodeAct;
 
-/// Handle of an attached node's service on the machine of the node.
 #[derive(Clone, Debug)]
 pub struct NodeService {
-    /// Agent of the machine.
+    /// Agent on the node's machine.
     pub agent: Arc<Agent>,
-    /// Name of the machine.
     pub host: String,
-    /// Way in which the agent finds, stops and starts the node.
+    /// Commands with which the agent finds, stops and starts the node.
     pub service: Service,
-    /// Permission check of an attached cluster.
     pub door: Option<StatementGate>,
 }
 
 impl NodeService {
-    /// Returns the node's current process. Returns `None` if the node is not running, or if its
-    /// process cannot be determined.
+    /// Returns the node's current process, or `None` if the agent finds no process.
     pub fn process(&self) -> Option<Identity> {
         self.agent.find(&self.service).ok().flatten()
     }
 
-    /// Returns the injection of this kind of fault on the node.
+    /// Returns the injection of the fault `how`.
     ///
     /// # Errors
-    /// The command line does not name this action, or the node is not running.
+    /// The command line does not permit this action, or the node is not running.
     pub fn breaking(&self, how: ServiceBreak, process: Option<Identity>) -> Result<Injection> {
         for act in acts(how) {
             self.may(*act)?;
@@ -46,12 +42,12 @@ impl NodeService {
         }))
     }
 
-    /// Starts the node as an administrator would, and returns its process, or `None` if no process
-    /// appears in time. If a process of the node runs but does not serve clients, stops that
-    /// process first.
+    /// Starts the node as an administrator would. Returns its process, or `None` if no process
+    /// appears in time. Before the start, stops a process of the node that runs but does not serve
+    /// clients.
     ///
     /// # Errors
-    /// The command line does not name this action, or the start fails.
+    /// The command line does not permit this action, or the start fails.
     pub fn restart(&self, within: Duration) -> Result<Option<Identity>> {
         self.may(NodeAct::Restart)?;
         match self.process() {
@@ -64,20 +60,18 @@ impl NodeService {
         }
     }
 
-    /// Checks that the command line names this action on the node.
-    ///
     /// # Errors
-    /// The command line does not name the action.
+    /// The command line does not permit this action on the node.
     pub fn may(&self, act: NodeAct) -> Result<()> {
         may(self.door.as_ref(), act, &self.service.serves.to_string())
     }
 }
 
-/// Checks that an action on `what` is permitted. The action is permitted if the target is managed,
-/// and so has no permission check, or if the command line names the action.
+/// Checks that an action on `what` is permitted. Without a permission check (`door`), the target is
+/// managed and every action is permitted.
 ///
 /// # Errors
-/// The action is not permitted. The message names the option that would permit it.
+/// The action is not permitted. The message contains the option that would permit it.
 pub fn may(door: Option<&StatementGate>, act: NodeAct, what: &str) -> Result<()> {
     match door {
         Some(door) if !door.may_do(act) => bail!("{}", refusal(act, what)),
@@ -85,7 +79,7 @@ pub fn may(door: Option<&StatementGate>, act: NodeAct, what: &str) -> Result<()>
     }
 }
 
-/// Returns the actions that the user must permit for this kind of fault.
+/// Returns the actions that the command line must permit for this kind of fault.
 pub fn acts(how: ServiceBreak) -> &'static [NodeAct] {
     match how {
         ServiceBreak::Pause => &[NodeAct::Signal],
@@ -94,7 +88,6 @@ pub fn acts(how: ServiceBreak) -> &'static [NodeAct] {
     }
 }
 
-/// Returns the reason why cassay refuses an action on `node`, and the option that would permit it.
 fn refusal(act: NodeAct, node: &str) -> String {
     let what = match act {
         NodeAct::Restart => "does not stop or start the node",

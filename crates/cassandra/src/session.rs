@@ -3,9 +3,9 @@
 //! Long because everything from the socket to the rows belongs together: handshakes,
 //! deadlines and pages.
 //!
-//! Speed does not matter here, because cassay uses sessions only for schema, metadata and virtual
-//! tables. Every answer has a deadline. After a failed read or write, the session refuses further
-//! requests, because the next bytes might belong to the earlier answer.
+//! Speed does not matter, because sessions serve only schema, metadata and virtual tables. Every
+//! request has a deadline. After a failed read or write, the session refuses further requests,
+//! because the next bytes might belong to an earlier response.
 
 use crate::address_map::NodeAddressMap;
 use crate::credentials::{self, Access, Tls};
@@ -26,45 +26,41 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::Duration;
 use target_spec::Object;
 
-/// Time limit for connecting. In a laboratory network, connecting takes less than a second.
+/// Connecting in a laboratory network takes less than a second.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
-/// Time limit of a control statement. Schema changes on a busy laptop take seconds.
+/// Time limit of a control statement. A schema change on a busy laptop takes seconds.
 pub const CONTROL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Number of rows per page. A virtual table fits into one page, and an answer has about a megabyte.
+/// Number of rows per page. One page suffices for a virtual table.
 const PAGE_ROWS: i32 = 5000;
 
-/// Maximum size of an answer, in bytes. The size suffices for a page of rows of 13 kB each.
+/// Maximum size of a response, in bytes. A page can contain rows of 13 kB each.
 const ANSWER_BYTES_MAX: u32 = 64 << 20;
 
-/// Time limit of schema agreement. Drivers wait for 10 s, but a busy laptop may be slower.
+/// Time limit of schema agreement. Drivers wait for 10 s, which is too short on a busy laptop.
 const SCHEMA_AGREEMENT_LIMIT: Duration = Duration::from_secs(30);
 
 const SCHEMA_POLL: Duration = Duration::from_millis(50);
 
-/// Section of a study that configures TLS for sessions.
 const SECTION: &str = "target.attach";
 
-/// Description of the request in the messages of errors that occur before the first statement.
+/// Replaces the statement in the messages of errors before the first statement.
 const HANDSHAKE: &str = "the CQL handshake";
 
 const STATEMENT_CHARS_SHOWN: usize = 200;
 
-/// Rows of one statement, over all pages.
+/// Rows of all pages of a statement's result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct QueryResult {
-    /// Names of the columns.
     pub columns: Vec<String>,
-    /// Rows of the result. The cells of a row are in the order of the columns.
+    /// Rows. The cells of a row are in the order of the columns.
     pub rows: Vec<Vec<Value>>,
 }
 
 impl QueryResult {
-    /// Returns the index of a column.
-    ///
     /// # Errors
-    /// The server did not send this column. The message lists the columns that it sent.
+    /// The result lacks this column. The message lists the columns of the result.
     pub fn column(&self, name: &str) -> Result<usize> {
         let index = self.columns.iter().position(|column| column == name);
         index.with_context(|| {
@@ -75,10 +71,10 @@ impl QueryResult {
         })
     }
 
-    /// Returns the rows of an answer to `DESCRIBE`.
+    /// Parses the result of a `DESCRIBE` statement.
     ///
     /// # Errors
-    /// The errors of [`QueryResult::column`], if the answer is of another kind.
+    /// The result lacks a column of `DESCRIBE` results.
     pub fn described(&self) -> Result<Vec<DescribedRow<'_>>> {
         let columns = [
             self.column("type")?,
@@ -98,21 +94,21 @@ impl QueryResult {
     }
 }
 
-/// A schema element in an answer to `DESCRIBE`.
+/// Schema element in the result of a `DESCRIBE` statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DescribedRow<'r> {
-    /// Type of the element, such as `table`, `type` or `index`.
+    /// Type, such as `table`, `type` or `index`.
     pub kind: &'r str,
-    /// Name of the element, quoted if necessary.
+    /// Name, quoted if necessary.
     pub name: &'r str,
-    /// Statements that define the element, without `;`. `WITH INTERNALS` describes a table with
-    /// dropped columns by several statements. Otherwise the list has one statement.
+    /// Statements that define the element, without `;`. With `WITH INTERNALS`, a table with dropped
+    /// columns has several statements.
     pub statements: Vec<&'r str>,
 }
 
 impl DescribedRow<'_> {
-    /// Returns the statement that creates the element. Returns an empty text if the server did not
-    /// send a statement.
+    /// Returns the statement that creates the element, or an empty text if this statement is
+    /// missing.
     pub fn create(&self) -> &str {
         self.statements.first().copied().unwrap_or_default()
     }
@@ -123,7 +119,7 @@ fn defining(text: &str) -> Vec<&str> {
     all.into_iter().map(|(_, statement)| statement).collect()
 }
 
-/// The node requires authentication, but the session has no credentials.
+/// Error of a session without credentials on a node that requires authentication.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{node} requires a user and password ({class}), but the study has none\nhint: write `user: \
@@ -135,54 +131,47 @@ pub struct NoPassword {
     class: String,
 }
 
-/// An error response of the server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{node} answered {code}: {message} (statement: {statement})")]
 pub struct ServerError {
-    /// The node that answered.
     pub node: SocketAddr,
-    /// Error code that the server sent.
     pub code: ErrorCode,
-    /// Message that the server sent.
     pub message: String,
-    /// The statement, shortened.
+    /// Statement, possibly shortened.
     pub statement: String,
 }
 
 impl ServerError {
-    /// Returns true if the object to create already exists.
     pub fn says_that_it_exists(&self) -> bool {
         match self.code {
             ErrorCode::AlreadyExists => true,
-            // The server has no separate error code for an existing type.
+            // The server has no separate code for an existing type.
             ErrorCode::Invalid => self.message.ends_with("already exists"),
             _ => false,
         }
     }
 
-    /// Returns true if the statement is valid but failed because the server lacks the table or
-    /// column.
+    /// Returns true if the server rejected a valid statement because a table or column is missing.
     fn says_that_it_is_absent(&self) -> bool {
         self.code == ErrorCode::Invalid
     }
 
-    /// Returns true if a retry is useless, because the object does not exist or the node hides it
-    /// from this user. An overloaded node also refuses requests, but only temporarily.
+    /// Returns true if a retry is useless, because the object does not exist or the node hides the
+    /// object from this user. In contrast, an overloaded node refuses requests temporarily.
     fn is_lasting(&self) -> bool {
         let is_hidden = matches!(self.code, ErrorCode::Unauthorized | ErrorCode::SyntaxError);
         is_hidden || self.says_that_it_is_absent()
     }
 }
 
-/// A statement that a probe repeats until the node refuses it permanently. A refusal is permanent
-/// if the node lacks the table or column, or hides it from this user.
+/// Statement that a probe repeats until the node refuses the statement permanently. A refusal is
+/// permanent if the node lacks the table or column, or hides it from this user.
 pub struct RepeatedQuery {
     cql: String,
     is_refused: bool,
 }
 
 impl RepeatedQuery {
-    /// Creates a query that repeats the statement `cql`.
     pub fn new(cql: String) -> RepeatedQuery {
         RepeatedQuery {
             cql,
@@ -190,15 +179,14 @@ impl RepeatedQuery {
         }
     }
 
-    /// Returns the statement.
     #[cfg(test)]
     pub fn cql(&self) -> &str {
         &self.cql
     }
 
-    /// Runs the statement, unless the node has permanently refused it. Returns `None` if the node
-    /// has refused or refuses the statement. Stores a refusal in `refusal` if the user should know
-    /// about it. If this Cassandra version lacks the table, the refusal is not stored.
+    /// Runs the statement unless the node has permanently refused it. Returns `None` after a
+    /// refusal. Stores the refusal in `refusal`, unless this Cassandra version simply lacks the
+    /// table.
     ///
     /// # Errors
     /// The connection has failed.
@@ -229,26 +217,24 @@ impl RepeatedQuery {
 #[error("the node closed the connection")]
 struct ConnectionClosed;
 
-/// Byte stream between this process and a node, plain or encrypted.
+/// Byte stream to a node, either plain or encrypted.
 trait Stream: Read + Write + Send {}
 impl<T: Read + Write + Send> Stream for T {}
 
-/// An open session with one node.
 pub struct Session {
     node: SocketAddr,
     stream: Box<dyn Stream>,
-    /// Socket of `stream`, on which timeouts are set.
+    /// Socket of `stream`, for setting timeouts.
     socket: TcpStream,
     timeout: Duration,
     broken: bool,
-    /// Permission check of an attached cluster.
     door: Option<StatementGate>,
     moves: NodeAddressMap,
     /// Keyspace to which unqualified names refer.
     used: Option<String>,
     version: Version,
     request: Vec<u8>,
-    /// The request in segments, if the protocol version uses segments.
+    /// Request in segments, for protocol versions with segments.
     wrapped: Vec<u8>,
     segments: Option<SegmentReader>,
     body: Vec<u8>,
@@ -262,7 +248,7 @@ impl fmt::Debug for Session {
 
 impl Session {
     /// Connects, performs the TLS and CQL handshakes, and authenticates. Each request of the
-    /// session may take up to `timeout`.
+    /// session takes at most `timeout`.
     ///
     /// # Errors
     /// The node is not reachable, its certificate is not trusted, credentials are missing or wrong,
@@ -272,8 +258,8 @@ impl Session {
         Session::open_named(node, None, access, timeout)
     }
 
-    /// Connects like [`Session::open`], but to a node that the caller names by its host name. The
-    /// certificate may contain this name instead of the address.
+    /// Connects like [`Session::open`]. The certificate may contain the host name `host` instead of
+    /// the address.
     ///
     /// # Errors
     /// The errors of [`Session::open`].
@@ -297,8 +283,8 @@ impl Session {
         }
     }
 
-    /// Connects and performs the handshakes in the first protocol version that the node accepts. If
-    /// the node rejects the session for a reason other than the version, returns this reason.
+    /// Connects and performs the handshakes in the first protocol version that the node accepts.
+    /// The inner error is a rejection for another reason than the version.
     fn enter(
         node: SocketAddr,
         host: Option<&str>,
@@ -329,8 +315,8 @@ impl Session {
         )
     }
 
-    /// Returns the class name of the node's authenticator. Returns `None` if the node does not
-    /// require authentication.
+    /// Returns the class name of the node's authenticator, or `None` if the node requires no
+    /// authentication.
     ///
     /// # Errors
     /// The node is not reachable, or the node and cassay have no protocol version in common.
@@ -343,7 +329,6 @@ impl Session {
         }
     }
 
-    /// Opens a connection without a CQL handshake.
     fn connect(
         node: SocketAddr,
         host: Option<&str>,
@@ -382,7 +367,6 @@ impl Session {
         })
     }
 
-    /// Returns the current addresses of nodes.
     pub fn moves(&self) -> &NodeAddressMap {
         &self.moves
     }
@@ -392,13 +376,11 @@ impl Session {
         self.moves.first_address(now)
     }
 
-    /// Returns the first address of the node of this session.
+    /// Returns the first address of the session's node.
     pub fn node(&self) -> SocketAddr {
         self.node
     }
 
-    /// Returns the local address of the connection.
-    ///
     /// # Errors
     /// The socket is closed.
     pub fn local_address(&self) -> Result<SocketAddr> {
@@ -406,17 +388,17 @@ impl Session {
         own.with_context(|| format!("get the local address of the connection to {}", self.node))
     }
 
-    /// Runs one statement at LOCAL_ONE, and reads all its pages.
+    /// Runs one statement at LOCAL_ONE, and reads all pages of its result.
     ///
     /// # Errors
-    /// [`ServerError`] if the server refuses the statement. Otherwise the connection has failed,
-    /// and every later call fails too.
+    /// [`ServerError`] if the server refuses the statement. After any other error, the connection
+    /// has failed, and so do all later calls.
     pub fn query(&mut self, cql: &str) -> Result<QueryResult> {
         self.query_at(cql, Consistency::LocalOne)
     }
 
-    /// Executes a statement like [`Session::query`], but returns `None` if the server refuses it,
-    /// for example because the table does not exist or is hidden from this user.
+    /// Runs a statement like [`Session::query`]. Returns `None` if the server refuses the
+    /// statement, for example because the table does not exist or is hidden from this user.
     ///
     /// # Errors
     /// The connection has failed.
@@ -427,8 +409,7 @@ impl Session {
         }
     }
 
-    /// Reads rows of a table that a study names. The consistency level is ONE, because Accord
-    /// tables (6.0) refuse LOCAL_ONE.
+    /// Runs a statement on a user's table at ONE, because Accord tables (6.0) refuse LOCAL_ONE.
     ///
     /// # Errors
     /// The errors of [`Session::query`].
@@ -436,16 +417,13 @@ impl Session {
         self.query_at(cql, Consistency::One)
     }
 
-    /// Executes a statement like [`Session::query`], but at `consistency`.
-    ///
     /// # Errors
     /// The errors of [`Session::query`].
     pub fn query_at(&mut self, cql: &str, consistency: Consistency) -> Result<QueryResult> {
         self.ask(cql, cql, consistency)
     }
 
-    /// Executes a statement that contains a secret, like [`Session::query`]. Errors contain `shown`
-    /// instead of the statement.
+    /// Runs a statement that contains a secret. Errors contain `shown` instead of the statement.
     ///
     /// # Errors
     /// The errors of [`Session::query`].
@@ -456,12 +434,12 @@ impl Session {
         answer
     }
 
-    /// Checks a statement without sending it, and returns true if the session would send it. From
-    /// then on, the check treats the objects that the statement would create as existing. So a
-    /// separate session can rehearse a whole run.
+    /// Checks a statement without sending it. Returns true if the session would send it. Later
+    /// checks assume that the objects of the statement exist, so that a separate session can
+    /// rehearse a whole run.
     ///
     /// # Errors
-    /// The check would refuse the statement. The message names the option that would permit it.
+    /// The check refuses the statement. The message contains the option that would permit it.
     pub fn rehearse(&mut self, cql: &str) -> Result<bool> {
         let Some(door) = self.door.clone() else {
             return Ok(true);
@@ -473,21 +451,21 @@ impl Session {
         Ok(way == GateDecision::Send)
     }
 
-    /// Treats the objects that a refused statement would create as existing, so that the rehearsal
-    /// does not report errors that only follow from the refusal.
+    /// Makes later checks assume that the objects of a refused statement exist. Otherwise the
+    /// rehearsal would report errors that only follow from the refusal.
     pub fn suppose(&mut self, cql: &str) {
         if let Some(door) = self.door.clone() {
             self.take_note(&door, cql);
         }
     }
 
-    /// Returns the keyspace to which unqualified names refer, if the session has selected one.
+    /// Returns the keyspace of unqualified names, if the session has selected one.
     pub fn used(&self) -> Option<&str> {
         self.used.as_deref()
     }
 
-    /// Informs the permission check that the server has executed a statement. Returns the tables
-    /// that the statement created.
+    /// Reports an executed statement to the permission check. Returns the tables that the statement
+    /// created.
     fn take_note(&mut self, door: &StatementGate, cql: &str) -> Vec<Object> {
         self.used = statement_change::used(cql).or(self.used.take());
         door.passed(cql, self.used())
@@ -496,7 +474,7 @@ impl Session {
     /// Checks that this session or the load may send a statement.
     ///
     /// # Errors
-    /// The statement may not be sent. The message names the option that would permit it.
+    /// The statement is not permitted. The message contains the option that would permit it.
     pub fn may_send(&mut self, cql: &str) -> Result<()> {
         match self.door.clone() {
             Some(door) => door.pass(self, cql).map(drop),
@@ -556,8 +534,7 @@ impl Session {
         }
     }
 
-    /// Prepares a statement. Returns its bind markers and result columns as the server describes
-    /// them.
+    /// Prepares a statement. Returns its bind markers and result columns.
     ///
     /// # Errors
     /// The errors of [`Session::query`].
@@ -576,7 +553,7 @@ impl Session {
         }
     }
 
-    /// Runs one statement that changes the schema, then waits for schema agreement.
+    /// Runs a statement that changes the schema, then waits for schema agreement.
     ///
     /// # Errors
     /// The errors of [`Session::query`], or the nodes still disagree after 30 s.
@@ -588,9 +565,8 @@ impl Session {
             .with_context(|| format!("wait for the schema after {}", shorten(cql)))
     }
 
-    /// Adds the existing data centers to an error about a replication that names an unknown data
-    /// center. The mistake is common, because managed nodes are in `dc1`, while Cassandra's default
-    /// is `datacenter1`.
+    /// Adds the existing data centers to an error about an unknown data center in a replication.
+    /// Users often confuse `dc1` of managed nodes with Cassandra's default `datacenter1`.
     fn with_datacenters(&mut self, error: anyhow::Error) -> anyhow::Error {
         let refused = error.downcast_ref::<ServerError>();
         let names = ["datacenter", "strategy option"];
@@ -612,8 +588,7 @@ impl Session {
         )
     }
 
-    /// Executes a statement like [`Session::execute_schema`], but does not fail if the object
-    /// already exists.
+    /// Runs a statement like [`Session::execute_schema`], but accepts an existing object.
     ///
     /// # Errors
     /// The errors of [`Session::execute_schema`].
@@ -628,8 +603,8 @@ impl Session {
         }
     }
 
-    /// Waits until this node and all its peers have the same schema version. If `limit` is zero,
-    /// checks only once.
+    /// Waits until the queried node and all its peers have the same schema version. A `limit` of
+    /// zero means a single check.
     ///
     /// # Errors
     /// The versions still differ. The message lists the versions.
@@ -656,7 +631,7 @@ impl Session {
         }
     }
 
-    /// Reads a table with two text columns, name and value, into a map.
+    /// Reads a table with the two columns name and value into a map.
     ///
     /// # Errors
     /// The errors of [`Session::query`].
@@ -670,7 +645,7 @@ impl Session {
         Ok(result.rows.iter().filter_map(pair).collect())
     }
 
-    /// Performs the CQL handshake. If the node rejects the handshake, returns the reason.
+    /// Performs the CQL handshake. The inner error is the node's rejection.
     fn begin(&mut self, access: &Access) -> Result<Result<(), HandshakeError>> {
         let credentials = access
             .credentials
@@ -681,13 +656,13 @@ impl Session {
             Ok(handshake) => handshake,
             Err(why) => return Ok(Err(why)),
         };
-        // A node that refuses the version answers in a version that it supports.
+        // A node that refuses the version answers in another version.
         let mut version = None;
         loop {
             let answer = self
                 .exchange_in(version, HANDSHAKE)
                 .map_err(|error| with_what_may_help(error, access.tls.as_ref()));
-            // The buffer is overwritten, because the request may contain the password.
+            // The request may contain the password.
             self.request.fill(0);
             self.wrapped.fill(0);
             let header = answer?;
@@ -703,14 +678,13 @@ impl Session {
         }
     }
 
-    /// Sends `self.request`, and receives the body of the answer into `self.body`. Skips events,
-    /// although cassay never registers for them.
+    /// Sends `self.request`, and receives the response into `self.body`. Skips events, which could
+    /// arrive even without a registration.
     fn exchange(&mut self, what: &str) -> Result<Header> {
         self.exchange_in(Some(self.version), what)
     }
 
-    /// Performs an exchange, and accepts only an answer in the version `version`. If `version` is
-    /// `None`, accepts any version.
+    /// Performs an exchange. Accepts only a response in `version`, or in any version for `None`.
     fn exchange_in(&mut self, version: Option<Version>, what: &str) -> Result<Header> {
         if self.broken {
             bail!(
@@ -762,7 +736,7 @@ impl Session {
     }
 }
 
-/// Adds a hint to an error of the CQL handshake if the node closed the connection.
+/// Adds a hint about TLS if the node closed the connection during the CQL handshake.
 fn with_what_may_help(error: anyhow::Error, tls: Option<&Tls>) -> anyhow::Error {
     use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
     let kind = error.downcast_ref().map(std::io::Error::kind);
@@ -775,7 +749,7 @@ fn with_what_may_help(error: anyhow::Error, tls: Option<&Tls>) -> anyhow::Error 
         None if error.is::<ConnectionClosed>() => {
             anyhow!("{error:#}\nhint: if the server requires TLS, add `tls: {{}}` to `{SECTION}`")
         }
-        // If the connection breaks, the error message of the node may be lost.
+        // A broken connection can lose the error message of the node.
         Some(tls) if has_hung_up && tls.material.identity.is_none() => anyhow!(
             "{error:#}\nhint: if the server requires client certificates, set the PEM files of a \
              certificate and its private key in `{SECTION}`, as `tls: {{cert: FILE, key: FILE}}`"
@@ -784,7 +758,7 @@ fn with_what_may_help(error: anyhow::Error, tls: Option<&Tls>) -> anyhow::Error 
     }
 }
 
-/// Fills `buffer`. Fails if the deadline passes before the buffer is full.
+/// Fills `buffer` before the deadline.
 fn receive(
     stream: &mut dyn Stream,
     socket: &TcpStream,
@@ -810,7 +784,7 @@ fn receive(
     Ok(())
 }
 
-/// Begins TLS. The handshake itself happens at the first write.
+/// Prepares TLS. The handshake happens at the first write.
 fn encrypted(
     socket: TcpStream,
     tls: &Tls,
@@ -823,15 +797,14 @@ fn encrypted(
             .with_context(|| format!("use {name:?} as the server's name for TLS"))?,
         None => ServerName::IpAddress(IpAddr::into(node.ip())),
     };
-    // A server that does not support TLS must not block the handshake forever.
+    // A server without TLS must not block the handshake forever.
     socket.set_read_timeout(Some(CONNECT_LIMIT)).context("set a timeout")?;
     let connection = rustls::ClientConnection::new(tls.config.clone(), name)
         .with_context(|| format!("begin TLS with {node}"))?;
     Ok(rustls::StreamOwned::new(connection, socket))
 }
 
-/// Parses the response in a body. Returns a [`ServerError`] if the response is an ERROR of the
-/// server.
+/// Parses a response. An ERROR response becomes a [`ServerError`].
 fn parse<'a>(
     header: &Header,
     body: &'a [u8],
@@ -871,7 +844,7 @@ fn unreadable(fault: &CqlMistake, cql: &str, shown: &str) -> anyhow::Error {
     anyhow!("cassay cannot parse a statement as Cassandra would: {at} (statement: {shown})")
 }
 
-/// Shortens a statement to one line, so that an error can show it.
+/// Shortens a statement to one line for an error message.
 fn shorten(statement: &str) -> String {
     let line = statement.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= STATEMENT_CHARS_SHOWN {

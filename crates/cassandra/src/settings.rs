@@ -1,9 +1,8 @@
-//! Settings in effect on a node, as the node itself reports them, and their comparison with the
-//! requested settings.
+//! Settings in effect on a node, and their comparison with the requested settings.
 //!
-//! A configuration file does not prove that its settings are in effect. So this module reads
-//! settings from the server's virtual table and its schema. It reads flags, properties and the size
-//! of the machine from the JVM.
+//! A configuration file does not prove that its settings are in effect. So cassay reads settings
+//! from the server's virtual table and schema, and flags, properties and the machine size from the
+//! JVM.
 
 pub mod compare_settings;
 pub mod node_report;
@@ -20,8 +19,8 @@ use anyhow::Result;
 use std::collections::BTreeMap;
 
 impl Node<'_> {
-    /// Returns the effective settings (`system_views.settings`). Returns `None` if the node does
-    /// not have this table, or does not show it to this user.
+    /// Returns the rows of `system_views.settings`. Returns `None` if the node lacks this table, or
+    /// hides it from this user.
     ///
     /// # Errors
     /// The node does not answer.
@@ -34,8 +33,8 @@ impl Node<'_> {
         }
     }
 
-    /// Returns the part of its configuration that an attached node shows: its settings, and facts
-    /// about its JVM. If the MBeans are not accessible, the facts about the JVM are absent.
+    /// Returns the visible configuration of an attached node. Facts about the JVM are absent if the
+    /// MBeans are not accessible.
     pub fn shown_configuration(&self, settings: BTreeMap<String, String>) -> NodeConfiguration {
         let java = self.mbeans.as_ref().ok().and_then(|agent| node_report::java_of(agent).ok());
         NodeConfiguration {

@@ -1,9 +1,8 @@
 //! A node's part of a snapshot: its files, their layout and checksums, and its table definitions.
 //!
-//! A snapshot consists of hard links in the node's folder, on the same volume as Cassandra's own
-//! folders: `snapshots/NAME/manifest.json` and `snapshots/NAME/KEYSPACE/TABLE/*`. The agent of the
-//! node's host creates the links, because it has access to the files. This module defines the
-//! format.
+//! A snapshot consists of hard links in the node's folder, on the volume of Cassandra's own
+//! folders: `snapshots/NAME/manifest.json` and `snapshots/NAME/KEYSPACE/TABLE/*`. The agent on the
+//! node's host creates the links.
 
 pub mod checksums;
 pub mod contents;

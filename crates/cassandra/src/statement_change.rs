@@ -1,38 +1,32 @@
 //! Finds the changes that a CQL statement would make.
 //!
-//! Invariants: this module interprets a statement as the server does, and returns an error if it
-//! cannot parse the statement. If the effect of a statement is unknown, it counts as a change of
-//! everything.
+//! Invariants: this module interprets a statement as the server does, or returns an error. A
+//! statement with an unknown effect counts as a change of everything.
 
 use cql::tokens::{CqlMistake, Token, TokenKind};
 use target_spec::{Act, Object};
 
-/// A single change that a statement makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Kind of the change.
     pub act: Act,
-    /// Object that the statement changes. `None` if the object cannot be named within a keyspace.
+    /// Changed object. `None` if no name within a keyspace identifies the object.
     pub object: Option<Object>,
-    /// True if the statement contains `IF NOT EXISTS`, so that an existing object is not an error.
+    /// True if the statement contains `IF NOT EXISTS`.
     pub if_absent: bool,
-    /// Kind of object that the statement creates or changes.
+    /// Kind of the created or changed object.
     pub sort: Sort,
 }
 
-/// Kind of schema object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sort {
-    /// A keyspace.
     Keyspace,
-    /// A table, or the rows of a table.
+    /// Table, or rows of a table.
     Table,
-    /// A user-defined type.
+    /// User-defined type.
     Type,
-    /// A materialized view.
+    /// Materialized view.
     View,
-    /// An index with this name on the table. `None` if the index has no name, so that it cannot be
-    /// looked up.
+    /// Index with this name. An index without a name (`None`) cannot be looked up.
     Index(Option<String>),
 }
 
@@ -43,22 +37,21 @@ pub fn used(cql: &str) -> Option<String> {
     (words.word(0) == Some("use")).then(|| words.name(1))?
 }
 
-/// Returns the changes that a statement makes, in a session that uses the keyspace `used`. Returns
-/// an empty list if the statement only reads.
+/// Returns the changes that a statement makes in a session with the keyspace `used`. Returns an
+/// empty list for a statement that only reads.
 ///
 /// # Errors
-/// The text is not CQL, or is ambiguous.
+/// The text is not valid CQL, or is ambiguous.
 pub fn changes(cql: &str, used: Option<&str>) -> Result<Vec<Change>, CqlMistake> {
     let tokens = cql::tokens::tokens(cql)?;
     let words = Words(&tokens, used);
     let first_end = tokens.iter().position(is_end).unwrap_or(tokens.len());
     if words.word(0) != Some("begin") && !tokens[first_end..].iter().all(is_end) {
-        // The text contains several statements. Cassandra refuses such a text, but another server
-        // may accept it.
+        // Several statements. Cassandra refuses such a text, but another server may accept it.
         return Ok(vec![change(Act::Alter, None, Sort::Keyspace)]);
     }
     Ok(match words.word(0).unwrap_or_default() {
-        // The server refuses an empty statement, so such a statement has no effect.
+        // The server refuses an empty statement.
         "" | "select" | "describe" | "desc" | "list" | "use" => Vec::new(),
         "create" => vec![words.created()],
         "alter" => vec![words.defined(Act::Alter)],
@@ -85,7 +78,7 @@ fn change(act: Act, object: Option<Object>, sort: Sort) -> Change {
     }
 }
 
-/// Tokens of a statement, and the keyspace that the session uses.
+/// Tokens of a statement, and the session's keyspace.
 struct Words<'a>(&'a [Token], Option<&'a str>);
 
 impl Words<'_> {
@@ -109,7 +102,7 @@ impl Words<'_> {
         token.is_some_and(|token| token.kind == TokenKind::Symbol && token.text == symbol)
     }
 
-    /// Parses `keyspace.name` at a position. An unqualified name belongs to the session's keyspace.
+    /// Parses `keyspace.name`. An unqualified name belongs to the session's keyspace.
     fn qualified(&self, at: usize) -> Option<Object> {
         let first = self.name(at)?;
         let (keyspace, name) = if self.is_symbol(at + 1, ".") {
@@ -131,8 +124,8 @@ impl Words<'_> {
         })
     }
 
-    /// Skips `IF NOT EXISTS` or `IF EXISTS`. Returns the next position, and true if the clause was
-    /// `IF NOT EXISTS`.
+    /// Skips `IF NOT EXISTS` or `IF EXISTS`. Returns the next position, and true for `IF NOT
+    /// EXISTS`.
     fn behind_if(&self, at: usize) -> (usize, bool) {
         match (self.word(at), self.word(at + 1), self.word(at + 2)) {
             (Some("if"), Some("not"), Some("exists")) => (at + 3, true),
@@ -167,7 +160,7 @@ impl Words<'_> {
             Some("type") => (2, Sort::Type),
             Some("materialized") => (3, Sort::View),
             Some("index") => (2, Sort::Index(None)),
-            // A permission for a keyspace does not extend to roles, functions and triggers.
+            // A permission for a keyspace does not cover roles, functions and triggers.
             _ => return change(act, None, Sort::Keyspace),
         };
         let (at, if_absent) = self.behind_if(at);
@@ -181,8 +174,7 @@ impl Words<'_> {
         }
     }
 
-    /// Returns the tables to which an `INSERT`, an `UPDATE`, a `DELETE` or a batch of such
-    /// statements writes.
+    /// Returns the tables to which an `INSERT`, an `UPDATE`, a `DELETE` or a batch writes.
     fn written(&self) -> Vec<Change> {
         let is_before = |at: &usize| match self.word(*at) {
             Some("into") => true,
@@ -194,8 +186,7 @@ impl Words<'_> {
         let mut all: Vec<Change> = before
             .map(|at| change(Act::Write, self.qualified(at + 1), Sort::Table))
             .collect();
-        // A column may have the name of a keyword, so the name after a keyword is not always a
-        // table.
+        // A column may have the name of a keyword, so a keyword is not always followed by a table.
         if all.iter().any(|change| change.object.is_some()) {
             all.retain(|change| change.object.is_some());
         }
@@ -272,7 +263,7 @@ mod tests {
                  APPLY BATCH",
                 "write a.b, write d.e",
             ),
-            // The objects that the following statements change cannot be named within a keyspace.
+            // No name within a keyspace identifies these objects.
             ("CREATE ROLE me", "create ?"),
             ("GRANT ALL ON KEYSPACE s TO me", "alter ?"),
             ("TRUNCATE users", "truncate ?"),

@@ -1,10 +1,9 @@
-//! Status of a target's nodes as `nodetool status` shows it: state, load, tokens, and ownership of
-//! a keyspace.
+//! Status of a target's nodes as in `nodetool status`: state, load, tokens, and ownership of a
+//! keyspace.
 //!
-//! All information comes over CQL: availability, the ring from `system.local` and
-//! `system.peers_v2`, and gossip from `system_views.gossip_info`, which exists since Cassandra 4.1.
-//! If MBeans are accessible, they provide the state in the failure detector and the exact load.
-//! Unknown values are absent, and the query never fails because a node is down.
+//! The sources are `system.local`, `system.peers_v2`, and gossip from `system_views.gossip_info`
+//! (since Cassandra 4.1). Accessible MBeans provide the view of the failure detector and the exact
+//! load. Unknown values are absent. A node that is down never makes the query fail.
 
 mod gossip;
 
@@ -20,8 +19,8 @@ use gossip::{Gossip, Mode};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Time limit of each answer. The limit is low, so that a node that is down does not delay the
-/// status of the other nodes.
+/// Time limit of each response. The limit is low, so that a node that is down does not delay the
+/// status of other nodes.
 const LIMIT: Duration = Duration::from_secs(2);
 
 /// Cassandra's own keyspaces, whose ownership is not shown.
@@ -36,45 +35,39 @@ const SYSTEM_KEYSPACES: [&str; 8] = [
     "system_virtual_schema",
 ];
 
-/// Status of one node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeState {
-    /// Name of the node.
     pub node: String,
-    /// State of the node as in nodetool, such as `UN`, `DN` or `UJ`. The first letter is Up or
-    /// Down. The second one is Normal, Joining, Leaving or Moving. `?` represents an unknown
-    /// letter.
+    /// State as in nodetool, such as `UN`, `DN` or `UJ`. The first letter means Up or Down, the
+    /// second one Normal, Joining, Leaving or Moving. `?` is unknown.
     pub state: String,
     /// True if the node answers CQL.
     pub answers: bool,
     /// Size of the node's SSTables, in bytes. A value from gossip may be a minute old.
     pub load_bytes: Option<u64>,
-    /// Number of tokens that the node owns. `None` if no node reports this number.
+    /// Number of tokens that the node owns. `None` if unknown.
     pub tokens: Option<usize>,
 }
 
-/// Status of a cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overview {
-    /// Nodes, in the order of the cluster.
+    /// In the order of the cluster's nodes.
     pub nodes: Vec<NodeState>,
-    /// Share of the ring in the primary token ranges of each node. The shares add up to 1 over the
-    /// whole ring.
+    /// Each node's share of the ring by its primary token ranges. The shares of the whole ring add
+    /// up to 1.
     pub primary: BTreeMap<String, f64>,
-    /// Ownership by keyspace and node. A node with an ownership of 1.0 stores a complete copy of
-    /// the data.
+    /// Ownership by keyspace and node name. 1.0 means a complete copy of the data.
     pub owned: BTreeMap<String, BTreeMap<String, f64>>,
-    /// Failed queries and inconsistencies, with one sentence for each.
+    /// One sentence for each failed query or inconsistency.
     pub problems: Vec<String>,
 }
 
-/// Answers of a cluster's nodes at one moment.
 pub struct StatusView {
-    /// States of the nodes, in the order of the nodes.
+    /// In the order of the nodes.
     pub states: Vec<NodeState>,
-    /// Nodes of the ring, as reported by the first node that answers.
+    /// Nodes of the ring, according to the first node that answers.
     ring: Vec<NodeInfo>,
-    /// Replication of every keyspace, as reported by the node that reported the ring.
+    /// Replication of every keyspace, according to the same node as `ring`.
     keyspaces: BTreeMap<String, BTreeMap<String, String>>,
     problems: Vec<String>,
 }
@@ -122,7 +115,7 @@ pub fn look(nodes: &[Node<'_>]) -> StatusView {
     looked
 }
 
-/// Opens a session with every node that answers, in parallel.
+/// Opens sessions with all nodes in parallel. `None` if a node does not answer.
 fn open_all(nodes: &[Node<'_>]) -> Vec<Option<Session>> {
     let open = |node: &Node<'_>| {
         let mut session = Session::open(node.info.address, node.access, LIMIT).ok()?;
@@ -137,7 +130,7 @@ fn open_all(nodes: &[Node<'_>]) -> Vec<Option<Session>> {
 }
 
 impl Node<'_> {
-    /// Returns the state of this node. Uses the answers of this node, and those of the first node
+    /// Returns the state of this node, from its own answers and from the answers of the first node
     /// that answered.
     fn state(
         &self,
@@ -155,7 +148,7 @@ impl Node<'_> {
         };
         let mode = match (gossip.mode(address), in_ring) {
             (Some(mode), _) => mode.letter(),
-            // When a node has joined, the peer tables of other nodes contain its tokens.
+            // The peer tables of other nodes contain the tokens of a node that has joined.
             (None, Some(_)) => Mode::Normal.letter(),
             (None, None) => '?',
         };
@@ -195,8 +188,8 @@ fn load_by_agent(agent: &Jolokia) -> Option<u64> {
     answer.into_iter().next()??.as_u64()
 }
 
-/// Reads the load from virtual tables, in whole MiB per table. A new node does not gossip its load
-/// for a minute, but provides these tables from the start.
+/// Reads the load from virtual tables, in whole MiB per table. A new node provides these tables
+/// immediately, but gossips its load only after a minute.
 fn load_by_tables(session: &mut Session) -> Option<u64> {
     let tables = session.query("SELECT mebibytes FROM system_views.disk_usage").ok()?;
     let sizes = tables.rows.iter().map(|row| row.first()?.as_i64());
@@ -204,8 +197,7 @@ fn load_by_tables(session: &mut Session) -> Option<u64> {
     u64::try_from(mebibytes).ok()?.checked_mul(1 << 20)
 }
 
-/// Returns states and ownership from the answers at one moment. Returns the ownership of
-/// `keyspace`, or of all user keyspaces if `keyspace` is `None`.
+/// Returns the states and the ownership of `keyspace`. `None` means all user keyspaces.
 pub fn overview(nodes: &[NodeInfo], looked: StatusView, keyspace: Option<&str>) -> Overview {
     let mut overview = Overview {
         nodes: looked.states,
@@ -237,8 +229,7 @@ pub fn overview(nodes: &[NodeInfo], looked: StatusView, keyspace: Option<&str>) 
     overview
 }
 
-/// Returns the shares by node name, for the nodes in `nodes`. The ring may also contain other
-/// nodes.
+/// Returns the shares of `nodes` by node name. The ring may contain other nodes.
 pub fn shares(
     nodes: &[NodeInfo],
     ring: &[NodeInfo],
@@ -263,8 +254,6 @@ fn no_keyspace(name: &str, all: &BTreeMap<String, BTreeMap<String, String>>) -> 
     format!("keyspace {name} does not exist; the keyspaces are: {known}")
 }
 
-/// Returns the replication map of every keyspace.
-///
 /// # Errors
 /// The node does not answer.
 pub fn replications(session: &mut Session) -> Result<BTreeMap<String, BTreeMap<String, String>>> {

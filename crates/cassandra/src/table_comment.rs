@@ -1,37 +1,33 @@
-//! The mark of a table that cassay created on an attached cluster. The mark is a comment that names
-//! the run.
+//! Mark of a table that cassay created on an attached cluster: a comment with the name of the run.
 //!
-//! Invariant: a comment is only a claim, because any user may write a comment. It counts as
-//! permission only if the run is also known from another source. The run must be this run, be in
-//! the user's results folder, or belong to the study that runs now.
+//! Invariant: any user may write a comment, so a mark alone is no permission. The run must also be
+//! this run, be in the user's results folder, or belong to the current study.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use target_spec::Object;
 
-/// Prefix of a mark in a table's comment. The name of the run follows the prefix.
+/// Prefix of a mark, which the name of the run follows.
 const MARK: &str = "made by cassay, run ";
 
-/// Runs whose tables count as the user's own.
+/// Runs whose tables belong to the user.
 #[derive(Clone, Debug, Default)]
 pub struct OwnRuns {
-    /// Name of this run, as `STUDY/STAMP`. Empty before the run has a name.
+    /// This run, as `STUDY/STAMP`. Empty before the run has a name.
     pub run: String,
-    /// Name of the study whose earlier runs count as the user's own, regardless of where their
-    /// results are.
+    /// Study whose earlier runs belong to the user, regardless of where their results are.
     pub study: Option<String>,
     /// Runs in the user's results folder, each as `STUDY/STAMP`.
     pub known: BTreeSet<String>,
 }
 
 impl OwnRuns {
-    /// Returns true if the mark names this run. Also accepts the marks of earlier versions, which
-    /// lack the name of the study.
+    /// Returns true if the mark names this run, even without the name of the study.
     fn is_this(&self, mark: &Mark) -> bool {
         !self.run.is_empty() && mark.is_of(&self.run)
     }
 
-    /// Returns true if tables with this mark are the user's own.
+    /// Returns true if tables with this mark belong to the user.
     pub fn has(&self, mark: &Mark) -> bool {
         let study = mark.0.split_once('/').map(|(study, _)| study);
         self.is_this(mark)
@@ -46,17 +42,16 @@ impl OwnRuns {
     }
 }
 
-/// Run that created a table, according to the comment of the table.
+/// Run that created a table, according to the table's comment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark(String);
 
 impl Mark {
-    /// Returns the mark of a run.
     pub fn for_run(run: &str) -> Mark {
         Mark(run.to_owned())
     }
 
-    /// Parses the mark in a table's comment. Returns `None` if the comment is not a mark.
+    /// Parses a table's comment. Returns `None` if the comment is not a mark.
     pub fn read(comment: &str) -> Option<Mark> {
         comment.strip_prefix(MARK).map(|run| Mark(run.to_owned()))
     }
@@ -66,8 +61,8 @@ impl Mark {
         format!("{MARK}{}", self.0)
     }
 
-    /// Returns true if the mark names the run `STUDY/STAMP`, by the full name or by the stamp
-    /// alone. Early builds of version 0.1.0 wrote only the stamp.
+    /// Returns true if the mark names the run `STUDY/STAMP`. Early builds of version 0.1.0 wrote
+    /// only the stamp.
     fn is_of(&self, run: &str) -> bool {
         let stamp = run.rsplit('/').next().unwrap_or(run);
         self.0 == run || self.0 == stamp
@@ -80,12 +75,10 @@ impl fmt::Display for Mark {
     }
 }
 
-/// A table that has a mark.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MarkedTable {
-    /// Keyspace and name of the table.
     pub table: Object,
-    /// Run that the comment of the table names.
+    /// Run that the table's comment names.
     pub mark: Mark,
 }
 

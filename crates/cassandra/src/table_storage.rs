@@ -1,5 +1,4 @@
-//! Size of tables on the nodes' disks, and number of bytes that the nodes have written, as
-//! Cassandra counts them.
+//! Storage of tables according to Cassandra: size on disk, and number of written bytes.
 
 use crate::jolokia::Jolokia;
 use crate::mbeans;
@@ -12,18 +11,17 @@ use serde_json::Value;
 pub struct TableStorage {
     /// Number of live SSTables.
     pub sstables: u64,
-    /// Size of the live SSTables in bytes, including indexes and filters.
+    /// Size of live SSTables in bytes, including indexes and filters.
     pub live_bytes: u64,
-    /// Uncompressed size in bytes, computed from the compression ratio of each table.
+    /// Uncompressed size in bytes, computed from each table's compression ratio.
     pub uncompressed_bytes: f64,
-    /// Number of bytes that flushes have written since the nodes started, before compression.
+    /// Number of uncompressed bytes that flushes have written since the nodes started.
     pub flushed_bytes: u64,
-    /// Number of bytes that finished compactions have written since the nodes started, after
-    /// compression.
+    /// Number of compressed bytes that finished compactions have written since the nodes started.
     pub compacted_bytes: u64,
 }
 
-/// Metrics to read for each table, each with its name and attribute.
+/// Metrics of each table, each with its name and attribute.
 const TABLE_METRICS: [(&str, &str); 5] = [
     ("LiveSSTableCount", "Value"),
     ("LiveDiskSpaceUsed", "Count"),
@@ -33,7 +31,7 @@ const TABLE_METRICS: [(&str, &str); 5] = [
 ];
 
 impl Node<'_> {
-    /// Flushes the memtables of tables, and returns when the memtables are on disk.
+    /// Flushes the memtables of tables, and waits until the data is on disk.
     ///
     /// # Errors
     /// The node does not answer, or refuses the operation.
@@ -59,7 +57,6 @@ impl Node<'_> {
 }
 
 impl TableStorage {
-    /// Adds the storage of another node or table.
     pub fn add(&mut self, other: &TableStorage) {
         self.sstables += other.sstables;
         self.live_bytes += other.live_bytes;
@@ -68,7 +65,6 @@ impl TableStorage {
         self.compacted_bytes += other.compacted_bytes;
     }
 
-    /// Parses the answers to [`TABLE_METRICS`].
     fn parse(answers: &[Option<Value>]) -> Option<TableStorage> {
         let answer = |index: usize| answers.get(index)?.as_ref();
         let count = |index: usize| answer(index)?.as_u64();

@@ -12,10 +12,10 @@ use std::path::Path;
 use std::sync::Arc;
 use target_spec::TlsSpec;
 
-/// Builds the TLS configuration, and reads the certificate files that the configuration needs.
+/// Builds the TLS configuration from the files that `spec` names.
 ///
 /// # Errors
-/// A file cannot be read or has another form, or keys of the spec contradict each other.
+/// A file cannot be read or has an unsupported format, or keys of the spec contradict each other.
 pub fn tls_of(spec: &TlsSpec) -> Result<Tls> {
     if let (Some(path), false) = (&spec.ca, spec.verify) {
         bail!(
@@ -35,7 +35,6 @@ pub fn tls_of(spec: &TlsSpec) -> Result<Tls> {
     .tls()
 }
 
-/// Reads a PEM file. Returns its path and content.
 fn read(path: &Path, what: &str) -> Result<(String, Vec<u8>)> {
     let place = path.display().to_string();
     let pem = foreign::read(FileKind::Certificate, path)
@@ -43,11 +42,9 @@ fn read(path: &Path, what: &str) -> Result<(String, Vec<u8>)> {
     Ok((place, pem))
 }
 
-/// Returns a warning if other users of this machine can read the client's private key, or else
-/// `None`.
+/// Returns a warning if other users of the machine can read the client's private key.
 pub fn others_may_read(spec: &TlsSpec) -> Option<String> {
     use std::os::unix::fs::PermissionsExt;
-    /// Permission bits that let the group and other users read the file.
     const OF_OTHERS: u32 = 0o044;
     let path = spec.key.as_deref()?;
     let mode = std::fs::metadata(path).ok()?.permissions().mode() & 0o777;
@@ -61,10 +58,10 @@ pub fn others_may_read(spec: &TlsSpec) -> Option<String> {
 }
 
 impl ClientIdentity {
-    /// Reads the client's certificate and private key, if the spec names them.
+    /// Reads the client's certificate and private key, if the spec contains them.
     ///
     /// # Errors
-    /// The certificate or the key is missing, or cannot be read.
+    /// Only one of the two is given, or a file cannot be read.
     pub fn read(spec: &TlsSpec) -> Result<Option<ClientIdentity>> {
         match (spec.cert.as_deref(), spec.key.as_deref()) {
             (Some(certificates), Some(key)) => Ok(Some(ClientIdentity {
@@ -84,7 +81,7 @@ impl ClientIdentity {
         }
     }
 
-    /// Returns the certificate chain, beginning with the client's own certificate.
+    /// Returns the certificate chain. The first certificate is the client's own.
     ///
     /// # Errors
     /// The file contains no certificate, or contains other data.
@@ -123,8 +120,8 @@ impl TlsMaterial {
     /// Builds the client's TLS configuration.
     ///
     /// # Errors
-    /// A file lacks its certificate or key, the certificate and the key do not belong together, or
-    /// the system has no trust store.
+    /// A file lacks its certificate or key, the certificate and the key do not match, or the system
+    /// has no trust store.
     pub fn tls(self) -> Result<Tls> {
         use rustls_platform_verifier::BuilderVerifierExt;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -171,8 +168,7 @@ fn roots_of(place: &str, pem: &[u8]) -> Result<rustls::RootCertStore> {
     Ok(roots)
 }
 
-/// Verifies certificates as usual, except that every certificate must contain one fixed name.
-/// Ignores the requested name.
+/// Verifier that requires a fixed name in every certificate, and ignores the requested name.
 #[derive(Debug)]
 struct OneName {
     usual: Arc<rustls::client::WebPkiServerVerifier>,
@@ -233,8 +229,8 @@ impl ServerCertVerifier for OneName {
     }
 }
 
-/// Accepts any certificate, as `verify: false` requests. This setting is for laboratories with
-/// self-signed certificates. The signatures of the handshake are still verified.
+/// Verifier for `verify: false`, which accepts any certificate, for example in laboratories with
+/// self-signed certificates. It still verifies the signatures of the handshake.
 #[derive(Debug)]
 struct NoVerification(Arc<rustls::crypto::CryptoProvider>);
 
@@ -295,7 +291,6 @@ mod tests {
         assert!(error.contains("omit `verify` or `ca`"), "{error}");
     }
 
-    /// Returns a self-signed certificate and its key, as PEM.
     fn made() -> (String, String) {
         let made = rcgen::generate_simple_self_signed(["client".to_owned()]).unwrap();
         (

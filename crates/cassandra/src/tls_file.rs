@@ -1,7 +1,6 @@
-//! Reads the certificates and private keys of TLS files. If a file cannot be used, the error names
-//! the form of the file, and the command that writes a usable file.
-//!
-//! This module reads all TLS files of a target. Its messages never contain any part of a key.
+//! Reads the certificates and private keys of a target's TLS files. The error for an unusable file
+//! contains the format of the file, and a command that writes a usable file. Messages never contain
+//! any part of a key.
 
 mod der;
 mod forms;
@@ -13,19 +12,16 @@ use forms::{Form, Way};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 use yaml::shell_word;
 
-/// Role of a file in a TLS configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Certificates of trusted authorities.
     Authorities,
-    /// The client's certificate and the certificates of its issuers.
+    /// Certificate of the client, and certificates of its issuers.
     Certificate,
-    /// The private key of the client's certificate.
+    /// Private key of the client's certificate.
     PrivateKey,
 }
 
 impl Role {
-    /// Returns the noun phrase for the role in messages.
     fn called(self) -> &'static str {
         match self {
             Role::Authorities => "certificates of authorities",
@@ -35,7 +31,7 @@ impl Role {
     }
 }
 
-/// Returns all certificates of a PEM file, in the order of the file. Skips other PEM blocks.
+/// Returns all certificates of a PEM file in order. Skips other PEM blocks.
 ///
 /// # Errors
 /// The file contains no certificate, or a damaged PEM block.
@@ -71,10 +67,8 @@ pub(crate) fn private_key(place: &str, bytes: &[u8]) -> Result<PrivateKeyDer<'st
     }
 }
 
-/// Returns the error for a certificate and a private key that are not a pair.
-///
-/// `position` is the position of the certificate to which the key belongs, counted from 1. It is
-/// `None` if the file does not contain this certificate.
+/// Returns the error for a certificate and a private key that do not match. `position` is the
+/// position of the matching certificate in the file, counted from 1.
 pub(crate) fn mismatch(certificate: &str, key: &str, position: Option<usize>) -> anyhow::Error {
     match position {
         Some(position) => anyhow!(
@@ -92,7 +86,7 @@ pub(crate) fn mismatch(certificate: &str, key: &str, position: Option<usize>) ->
     }
 }
 
-/// Returns the error for a file that lacks the PEM block that its role requires.
+/// Returns the error for a file that lacks the required PEM block.
 fn refusal(role: Role, place: &str, bytes: &[u8]) -> anyhow::Error {
     let form = Form::recognize(bytes);
     let way = match form.way(role) {
@@ -106,8 +100,8 @@ fn refusal(role: Role, place: &str, bytes: &[u8]) -> anyhow::Error {
     anyhow!("{place} looks like {looks}; it must contain {wanted} in PEM form\nhint: {way}")
 }
 
-/// Removes a byte order mark, and blanks around the lines of the text. Such characters may remain
-/// when text is copied from another file.
+/// Removes a byte order mark, and blanks at both ends of each line. Such characters may remain
+/// after a copy of the text.
 pub(crate) fn plain(bytes: &[u8]) -> Vec<u8> {
     let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let lines = text.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii);

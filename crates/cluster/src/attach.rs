@@ -1,5 +1,5 @@
-//! Attaches to a cluster that cassay did not start. Attaching requires only CQL. It changes
-//! nothing, but undoes changes that killed commands left behind. If the JVMs have Jolokia agents,
+//! Attaches to a cluster that cassay did not start. Attaching requires only CQL, and changes
+//! nothing except that it undoes changes of killed commands. With Jolokia agents in the JVMs,
 //! cassay can also read MBeans, flush tables and take snapshots.
 
 mod control;
@@ -67,8 +67,8 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
     if spec.contact_points.is_empty() {
         bail!("attaching needs at least one contact point (host or host:port)");
     }
-    // cassay connects to the machines before the nodes. An earlier command may have left the nodes
-    // stopped, and the agents on the machines restart them.
+    // The machines come before the nodes, because an earlier command may have left nodes stopped.
+    // The agents on the machines restart these nodes.
     let hosts = AttachedHosts::reach(&spec.hosts, say)?;
     let patience = if hosts.is_mended() {
         START_LIMIT
@@ -90,9 +90,8 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
     with_hosts(spec, nodes, (access, hosts, pods), agents, say)
 }
 
-/// Undoes the changes that earlier commands on this machine left behind when they and their agents
-/// were killed. If a change cannot be undone, it may belong to another cluster. So this function
-/// only reports it, and attaching continues.
+/// Undoes the changes of killed commands and agents on the machine that runs cassay. A change that
+/// cannot be undone may belong to another cluster, so this function only reports it.
 fn mend_here(say: &mut dyn FnMut(&str)) {
     match host::undo_file::mend(None) {
         Ok(undone) => {
@@ -109,10 +108,6 @@ fn mend_here(say: &mut dyn FnMut(&str)) {
 }
 
 /// Returns the first contact point that answers, and the nodes that it lists.
-///
-/// # Errors
-/// A contact point requires a password that the study does not set, or no contact point answers. In
-/// the second case, the error contains the reason for each contact point.
 fn first_that_answers<'a>(
     spec: &'a AttachSpec,
     access: &Access,
@@ -121,8 +116,7 @@ fn first_that_answers<'a>(
     for point in &spec.contact_points {
         match discover(point, access) {
             Ok(nodes) => return Ok((point, nodes)),
-            // The contact point requires a password. The other contact points would give the same
-            // answer.
+            // The other contact points would require the password, too.
             Err(error) if error.is::<NoPassword>() => return Err(error),
             Err(error) => {
                 failures.push(format!("{point}: {error:#}"));
@@ -137,7 +131,7 @@ fn first_that_answers<'a>(
     )
 }
 
-/// Returns a remedy for a connection error, or `None` if the kind of the error suggests none.
+/// Returns a remedy for a connection error, if the kind of the error suggests one.
 fn hint(error: &Error) -> Option<&'static str> {
     let io = error.chain().find_map(|cause| cause.downcast_ref::<io::Error>());
     match io.map(io::Error::kind) {
@@ -158,10 +152,10 @@ fn hint(error: &Error) -> Option<&'static str> {
     }
 }
 
-/// Interval between two attempts to reach a node that has just started.
+/// Interval between two attempts to reach a node that is starting.
 const POLL: Duration = Duration::from_secs(1);
 
-/// Builds the cluster, including those of the nodes' machines to which cassay has connected.
+/// Builds the cluster with its nodes and their machines.
 fn with_hosts(
     spec: &AttachSpec,
     mut nodes: Vec<NodeInfo>,
@@ -192,12 +186,11 @@ fn with_hosts(
     ))
 }
 
-/// Time limit for the first answer of a Jolokia agent.
+/// Time limit for the first response of a Jolokia agent.
 const AGENT_LIMIT: Duration = Duration::from_secs(5);
 
-/// Returns the Jolokia agents of the nodes in node order, after one request to each agent. The list
-/// is empty if `access` is `None`. An agent that does not answer is not an error, but its values
-/// will be missing.
+/// Returns the nodes' Jolokia agents in node order, after one request to each agent. The list is
+/// empty without `access`. The entry of an agent that does not answer contains the reason.
 fn agents_of(
     nodes: &[NodeInfo],
     access: Option<&JolokiaAccess>,
@@ -255,8 +248,8 @@ fn access_of(spec: &AttachSpec) -> Result<Access> {
     })
 }
 
-/// Returns all nodes that the contact point lists, beginning with the contact point itself. If the
-/// nodes are behind a proxy, `point` is the id by which the proxy selects the node.
+/// Returns all nodes that the contact point lists, beginning with the contact point. Behind a
+/// proxy, `point` is the host id of a node.
 fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
     if let Some(proxy) = access.moves.proxy() {
         let mut session = Session::open_named(proxy.address(), Some(point), access, LIMIT)?;
@@ -331,8 +324,8 @@ pub(crate) const NO_METRICS: &str = "the nodes have no tables of metrics, which 
 pub(crate) const NO_AGENTS: &str = "cassay cannot read MBeans, because the study does not name \
                                     Jolokia agents (`attach: {jolokia: {port: 8778}}`)";
 
-/// Returns a description of the access to the MBeans. If the MBeans are not accessible, returns the
-/// reason and how to enable them.
+/// Describes the access to the MBeans. The error contains the reason why they are not accessible,
+/// and how to enable them.
 fn mbeans(nodes: &[NodeInfo], agents: &[Agent]) -> std::result::Result<String, String> {
     if agents.is_empty() {
         return Err(NO_AGENTS.to_string());

@@ -1,23 +1,20 @@
-//! The capabilities of a target. If a plan needs a capability that the target lacks, cassay refuses
-//! the plan before it starts anything.
+//! Capabilities of a target. If a plan needs a capability that the target lacks, cassay refuses the
+//! plan before it starts anything.
 //!
-//! cassay determines capabilities twice: by [`crate::capabilities_of`] from a description before
-//! the start, and by [`crate::Cluster::capabilities`] from the running target. Some facts are known
-//! only for a running target, such as the version of an attached node. The first determination
-//! treats such facts as present, so that cassay does not refuse a plan because of a guess.
+//! [`crate::capabilities_of`] derives capabilities from a spec before the start. It treats facts
+//! that are only known later as present, for example the version of an attached node.
+//! [`crate::Cluster::capabilities`] contains the capabilities of the running target.
 
 use crate::attach::pods;
 use cassandra::COUNTS_SOURCE;
 use std::collections::BTreeMap;
 use target_spec::{Capability, CapabilityStatus};
 
-/// Way in which an action is possible. If the action is impossible, the reason, and how to make it
-/// possible.
+/// Way in which an action is possible, or the reason why it is impossible, with a remedy.
 pub(crate) type Answer = Result<String, String>;
 
 /// Capabilities of isolated hosts, or the reason why the nodes share one machine.
-/// [`Capability::DropPageCache`] belongs to the hosts, because dropping the page cache affects the
-/// whole cache of a host.
+/// [`Capability::DropPageCache`] is included, because a host has one page cache.
 pub(crate) type HostsAnswer = Result<BTreeMap<Capability, Answer>, String>;
 
 pub(crate) const NO_HOSTS: &str =
@@ -82,7 +79,6 @@ fn local(capability: Capability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer
             let answer = hosts.as_ref().ok().and_then(|all| all.get(&capability));
             answer.cloned().unwrap_or_else(|| Err(pods::NO_PODS.to_owned()))
         }
-        // All other capabilities depend only on the hosts.
         _ => host_capability(hosts, capability),
     }
 }
@@ -104,8 +100,7 @@ pub(crate) fn running_mbeans(has_agents: bool) -> Answer {
     }
 }
 
-/// Capabilities on the machines of attached nodes, grouped by the access that the capabilities
-/// need.
+/// Capabilities on the machines of attached nodes, grouped by the required access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OnMachines {
     /// Metrics of the machines.
@@ -116,11 +111,11 @@ pub(crate) struct OnMachines {
     pub signals: Answer,
     /// Stopping and starting nodes.
     pub control: Answer,
-    /// Answer for each capability in [`OF_NETWORK`]. Empty if no machine can be reached.
+    /// Answer for each capability in [`OF_NETWORK`]. Empty if cassay can reach no machine.
     pub network: BTreeMap<Capability, Answer>,
 }
 
-/// Capabilities that network faults on attached nodes need on the machines of the nodes.
+/// Capabilities on the machines of attached nodes for network faults.
 pub(crate) const OF_NETWORK: [Capability; 4] = [
     Capability::HostCut,
     Capability::PacketFilter,
@@ -129,7 +124,7 @@ pub(crate) const OF_NETWORK: [Capability; 4] = [
 ];
 
 impl OnMachines {
-    /// Returns the capabilities for the case that no machine can be reached.
+    /// Returns the capabilities if cassay can reach no machine.
     pub(crate) fn none() -> OnMachines {
         let no = |why: &str| -> Answer { Err(format!("{why}; {BY_HOSTS}")) };
         OnMachines {
@@ -148,13 +143,13 @@ impl OnMachines {
 
 const BY_HOSTS: &str = "to name the nodes' machines, set `attach: {hosts: {ssh: [HOST, …]}}`";
 
-/// Ways in which any client can read data of attached nodes.
+/// Sources of data about attached nodes that need no access to their machines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sources {
     pub tables: Answer,
-    /// Access to MBeans, through Jolokia agents.
+    /// Access to MBeans through Jolokia agents.
     pub mbeans: Answer,
-    /// Tables of metrics, which only some versions of Cassandra have.
+    /// Metrics tables, which exist since Cassandra 6.0.
     pub metrics: Answer,
 }
 
@@ -205,7 +200,7 @@ fn attached(capability: Capability, shown: &Sources, there: &OnMachines) -> Answ
         Capability::NodeSignals => there.signals.clone(),
         Capability::NodeControl => there.control.clone(),
         Capability::Hosts => there.figures.clone(),
-        // The remaining capabilities need network access or hosts that cassay created.
+        // The remaining capabilities need access to the network, or hosts that cassay created.
         _ => match there.network.get(&capability) {
             Some(answer) => answer.clone(),
             None => no("cassay did not create the cluster's hosts"),
@@ -229,7 +224,7 @@ pub(crate) mod tests {
             .expect("the list has an entry for every capability")
     }
 
-    /// Returns the answers of a machine that has all capabilities except delaying a link.
+    /// Returns the answers of a machine with all capabilities except delaying a link.
     fn machine() -> HostsAnswer {
         let of_hosts = Capability::ALL.into_iter().filter(|one| *one >= Capability::Hosts);
         let answer = |capability: Capability| match capability {

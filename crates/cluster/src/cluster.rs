@@ -1,12 +1,9 @@
-//! A running target, managed or attached: its nodes, access to the nodes, and the capabilities of
-//! the target.
+//! A running target, managed or attached: its nodes, access to the nodes, and its capabilities.
 //!
-//! Each operation is an `impl Cluster` in the file that covers its topic: settling in `settle.rs`,
-//! snapshots in `snapshot/cluster.rs`. Those files depend on this one, but not the reverse.
-//! [`TargetControl`] declares the operations that differ between managed and attached nodes.
-//!
-//! Dropping a [`Cluster`] stops and removes exactly the processes and objects that [`crate::start`]
-//! created.
+//! The files of this crate add operations on [`Cluster`] by topic, such as `settle.rs` and
+//! `snapshot/cluster.rs`. [`TargetControl`] declares the operations that differ between managed and
+//! attached nodes. Dropping a [`Cluster`] stops and removes exactly the processes and objects that
+//! [`crate::start`] created.
 
 use crate::attach::AttachedControl;
 use crate::attach::hosts::AttachedHosts;
@@ -22,14 +19,13 @@ use null_server::NullServer;
 use std::net::SocketAddr;
 use target_spec::{Capability, CapabilityStatus, HostIndex, NodeIndex, Object, PerHost};
 
-/// A running target.
 #[derive(Debug)]
 pub struct Cluster {
     nodes: Vec<NodeInfo>,
     access: Access,
     capabilities: Vec<CapabilityStatus>,
     control: Control,
-    /// The server behind a null target. This field is dropped last, after the connections to the
+    /// Server behind a null target. This field is dropped last, after the connections to the
     /// server.
     null: Option<NullServer>,
 }
@@ -66,7 +62,7 @@ impl Cluster {
         }
     }
 
-    /// Adds the server behind a null target, and removes the permission check.
+    /// Adds the server of a null target, and removes the permission check.
     pub(crate) fn with_null(self, server: NullServer) -> Cluster {
         Cluster {
             null: Some(server),
@@ -78,13 +74,12 @@ impl Cluster {
         }
     }
 
-    /// Returns true if cassay attached to an existing cluster, so that changes need permission.
+    /// Returns true if cassay attached to an existing cluster. Changes then need permission.
     pub fn is_attached(&self) -> bool {
         self.access.door.is_some()
     }
 
-    /// Grants permissions on an attached cluster. Before this call, cassay only reads from the
-    /// cluster.
+    /// Grants permissions on an attached cluster. Without them, cassay only reads from the cluster.
     pub fn permit(&self, permit: Permit) {
         if let Some(door) = &self.access.door {
             door.permit(permit);
@@ -96,14 +91,13 @@ impl Cluster {
         self.access.door.as_ref().map(StatementGate::earlier).unwrap_or_default()
     }
 
-    /// Returns the tables that remain on an attached cluster. These are tables that this run
-    /// created or wrote to, and did not drop.
+    /// Returns the tables that this run created or wrote to on an attached cluster, and did not
+    /// drop.
     pub fn left(&self) -> Vec<Object> {
         self.access.door.as_ref().map(StatementGate::left).unwrap_or_default()
     }
 
-    /// Returns all tables whose comment states that cassay created them, with the run that the
-    /// comment names.
+    /// Returns all tables with a comment that cassay created them, and the run in this comment.
     ///
     /// # Errors
     /// The cluster cannot be queried.
@@ -111,8 +105,8 @@ impl Cluster {
         all_marked(&mut self.session()?)
     }
 
-    /// Returns the statements that drop the tables in `own`. If a keyspace contains only such
-    /// tables, one statement drops the whole keyspace. Otherwise, statements drop single tables.
+    /// Returns the statements that drop the tables `own`. If a keyspace contains only these tables,
+    /// one statement drops the whole keyspace.
     ///
     /// # Errors
     /// The cluster cannot be queried.
@@ -120,22 +114,20 @@ impl Cluster {
         statements_for(own, &mut self.session()?)
     }
 
-    /// Returns the nodes that receive load. The list has at least one node.
+    /// Returns the nodes that receive load. There is at least one node.
     pub fn nodes(&self) -> &[NodeInfo] {
         &self.nodes
     }
 
-    /// Returns the credentials and TLS of clients.
     pub fn access(&self) -> &Access {
         &self.access
     }
 
-    /// Returns every [`Capability`], present or not, in the order of [`Capability::ALL`].
+    /// Returns the status of every [`Capability`], in the order of [`Capability::ALL`].
     pub fn capabilities(&self) -> &[CapabilityStatus] {
         &self.capabilities
     }
 
-    /// Returns true if the target has a capability.
     pub fn can(&self, capability: Capability) -> bool {
         let found = self.capabilities.iter().find(|one| one.capability == capability);
         found.is_some_and(|one| one.present)
@@ -144,21 +136,20 @@ impl Cluster {
     /// Opens a control session with the first node.
     ///
     /// # Errors
-    /// See [`Session::open`].
+    /// The errors of [`Session::open`].
     pub fn session(&self) -> Result<Session> {
         self.first()?.session()
     }
 
-    /// Opens a control session with `node`. If the node has moved, requests its current address
-    /// from the other nodes.
+    /// Opens a control session with `node`. If the node has moved, first requests its current
+    /// address from the other nodes.
     ///
     /// # Errors
-    /// See [`Session::open`].
+    /// The errors of [`Session::open`].
     pub fn session_to(&self, node: &NodeInfo) -> Result<Session> {
         self.node(node).session()
     }
 
-    /// Returns one node of this cluster, with cassay's access to the node.
     pub fn node<'a>(&'a self, info: &'a NodeInfo) -> Node<'a> {
         Node {
             info,
@@ -172,25 +163,25 @@ impl Cluster {
         self.nodes.iter().map(|info| self.node(info)).collect()
     }
 
-    /// Returns the first node, which is queried on behalf of the whole cluster.
+    /// Returns the first node, which answers queries about the whole cluster.
     pub(crate) fn first(&self) -> Result<Node<'_>> {
         Ok(self.node(self.nodes.first().context("the cluster has no node")?))
     }
 
     /// Requests the current addresses of attached nodes from the first node that answers, and
-    /// records them. Returns a sentence for each node that has moved to another address.
+    /// records the addresses. Returns a sentence for each node whose address has changed.
     pub fn follow(&self) -> Vec<String> {
         follow(&self.nodes, &self.access)
     }
 
-    /// Returns the Prometheus endpoints of nodes in Kubernetes, as declared in the service of the
-    /// nodes. Each endpoint consists of the name of the node and a socket address.
+    /// Returns the name and the Prometheus endpoint of each node in Kubernetes, as the nodes'
+    /// service declares the endpoints.
     pub fn metrics_ends(&self) -> Vec<(String, SocketAddr)> {
         self.attached().map(|attached| attached.metrics.clone()).unwrap_or_default()
     }
 
-    /// Returns true if the first node of an attached cluster is a null server. A null server does
-    /// not store table options, and does not report anything about Cassandra.
+    /// Returns true if the first node of an attached cluster is a null server, which neither stores
+    /// table options nor reports anything about Cassandra.
     ///
     /// # Errors
     /// The node does not answer.
@@ -203,14 +194,13 @@ impl Cluster {
         Ok(name == Some(null_server::CLUSTER_NAME))
     }
 
-    /// Returns the managed nodes that have ended, except those in `expected`, which should be down.
-    /// Returns an empty list for an attached cluster.
+    /// Returns the managed nodes that have ended, except those in `expected`. The list is empty for
+    /// an attached cluster.
     pub fn died(&self, expected: &[&str]) -> Vec<NodeDied> {
         self.control().died(expected)
     }
 
-    /// Returns the handles for breaking and healing the cluster. For an attached cluster, an agent
-    /// on the machine that runs cassay starts the programs that the owner provides.
+    /// Returns the handles for breaking and healing the cluster.
     ///
     /// # Errors
     /// The logs of a node cannot be read, or the agent cannot be started.
@@ -218,8 +208,8 @@ impl Cluster {
         self.control().handles(&self.nodes, &self.access)
     }
 
-    /// Converts the node index of a study to an index into [`Cluster::nodes`]. A study refers to
-    /// attached nodes by the positions of their contact points.
+    /// Converts a study's node index to an index into [`Cluster::nodes`]. For an attached cluster,
+    /// the study's index is the position of a contact point.
     ///
     /// # Errors
     /// The cluster does not have this node.
@@ -227,13 +217,11 @@ impl Cluster {
         self.control().index_of(asked, &self.nodes)
     }
 
-    /// Returns the names of the hosts in order, or an empty list if the nodes share one machine.
+    /// Returns the names of the hosts in order. Empty if the nodes share one machine.
     pub fn host_names(&self) -> PerHost<String> {
         self.control().host_names()
     }
 
-    /// Returns the node with this index.
-    ///
     /// # Errors
     /// The cluster does not have this node.
     pub fn node_at(&self, index: NodeIndex) -> Result<&NodeInfo> {
@@ -241,8 +229,8 @@ impl Cluster {
         found.with_context(|| format!("node {} does not exist", index.number()))
     }
 
-    /// Returns the host of a node. Returns `None` if nodes share one machine, or if the host cannot
-    /// be reached.
+    /// Returns the host of a node. Returns `None` if the nodes share one machine, or if cassay
+    /// cannot reach the host.
     pub fn host_of(&self, node: NodeIndex) -> Option<HostIndex> {
         let name = &self.nodes.get(node.0)?.host;
         self.host_names().position(|host| host == name)
@@ -257,8 +245,8 @@ impl Cluster {
         self.restarting(not_ours, |nodes| nodes.started(node.0, process))
     }
 
-    /// Stops and removes all processes that cassay started, and their objects. Unlike dropping the
-    /// value, this function reports failures.
+    /// Stops and removes all processes and objects that cassay created. Unlike dropping the value,
+    /// this function reports failures.
     ///
     /// # Errors
     /// A process or a folder could not be removed.
@@ -269,15 +257,15 @@ impl Cluster {
         }
     }
 
-    /// Returns the MBean access of all nodes, by name and in node order. Returns `None` if the
-    /// MBeans of one node are not accessible.
+    /// Returns the names and MBean clients of all nodes, in node order. Returns `None` if the
+    /// MBeans of a node are not accessible.
     pub(crate) fn agents(&self) -> Option<Vec<(&str, &Jolokia)>> {
         let of = |node: &'_ NodeInfo| self.agent(&node.name).ok();
         let agents = self.nodes.iter().map(|node| Some((node.name.as_str(), of(node)?)));
         agents.collect()
     }
 
-    /// Returns the MBean access of one node, or the reason why its MBeans are not accessible.
+    /// Returns the MBean client of one node, or the reason why its MBeans are not accessible.
     pub(crate) fn agent(&self, name: &str) -> std::result::Result<&Jolokia, String> {
         let mut names = self.nodes.iter().map(|node| &node.name);
         match names.position(|known| known == name) {
@@ -286,7 +274,6 @@ impl Cluster {
         }
     }
 
-    /// Returns the operations that differ between managed and attached nodes.
     pub(crate) fn control(&self) -> &dyn TargetControl {
         match &self.control {
             Control::Local(nodes) => &**nodes,
@@ -316,8 +303,8 @@ impl Cluster {
         self.null.as_ref()
     }
 
-    /// Runs `work`, which may restart managed nodes. Afterwards, updates the descriptions of the
-    /// nodes, whether `work` succeeded or failed.
+    /// Runs `work`, which may restart managed nodes. Then updates the descriptions of the nodes,
+    /// even if `work` failed.
     pub(crate) fn restarting<T>(
         &mut self,
         not_ours: &str,

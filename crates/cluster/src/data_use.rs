@@ -1,5 +1,4 @@
-//! Amount of data: the size of the tables on each node, and the usage of the volume that contains
-//! the tables.
+//! Size of the tables on each node, and usage of the volume that contains them.
 
 use crate::cluster::Cluster;
 use anyhow::Result;
@@ -7,24 +6,21 @@ use cassandra::NodeInfo;
 use cassandra::snapshot::table_definitions;
 use host::{Host, VolumeUse};
 
-/// Size of a keyspace on one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataUse {
-    /// Name of the node.
     pub node: String,
-    /// Name of the node's host.
     pub host: String,
-    /// Size of the keyspace's live SSTables, in bytes. Does not include memtables, or obsolete
-    /// SSTables that wait for deletion.
+    /// Size of live SSTables in bytes, without memtables and obsolete SSTables that wait for
+    /// deletion.
     pub live_bytes: u64,
-    /// Usage of the volume that contains the node's data. `None` if the node uses the machine's
-    /// volume, or the volume is not visible.
+    /// Usage of the volume with the node's data. `None` if the host has no separate volume, or the
+    /// volume is not visible.
     pub volume: Option<VolumeUse>,
 }
 
 impl Cluster {
-    /// Returns the size of `keyspace` on each node. The caller should flush first (see
-    /// [`Cluster::settle`]), because the size does not include memtables.
+    /// Returns the size of `keyspace` on each node. The caller should first flush memtables (see
+    /// [`Cluster::settle`]), which the size does not include.
     ///
     /// # Errors
     /// The keyspace does not exist, or a node does not answer or does not report its size.
@@ -49,8 +45,8 @@ fn read(cluster: &Cluster, keyspace: &str) -> Result<Vec<DataUse>> {
     cluster.nodes().iter().enumerate().map(of).collect()
 }
 
-/// Returns the size of the tables in bytes, on the node on which they are largest. Returns `None`
-/// if a node does not report the size.
+/// Returns the size of the tables on the node with the largest size, in bytes. Returns `None` if a
+/// node does not report its size.
 pub(crate) fn largest(cluster: &Cluster, keyspace: &str, tables: &[&str]) -> Option<u64> {
     let nodes = cluster.all();
     let all: Option<Vec<u64>> =

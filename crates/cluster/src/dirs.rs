@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-/// The two folders to which cassay may write files for a target.
 #[derive(Clone, Debug)]
 pub struct Dirs {
-    /// Folder for jars and unpacked files. cassay keeps these files between runs.
+    /// Folder for jars and unpacked files, which cassay keeps between runs.
     pub cache: PathBuf,
     /// Folder for the data, logs and state of running clusters.
     pub data: PathBuf,

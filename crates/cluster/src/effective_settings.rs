@@ -7,14 +7,14 @@ use cassandra::{Proof, SchemaOption};
 use std::collections::BTreeMap;
 
 impl Cluster {
-    /// Returns the effective settings (`system_views.settings`) by node name. Returns an empty list
-    /// if a server does not have this table, or does not show it to this user.
+    /// Returns each node's name and `system_views.settings`. Returns an empty list if a node lacks
+    /// this table, or hides it from this user.
     ///
     /// # Errors
     /// A node does not answer.
     pub fn settings(&self) -> Result<Vec<(String, BTreeMap<String, String>)>> {
         let mut all = Vec::with_capacity(self.nodes().len());
-        // A null target has only the settings in its plan.
+        // A null target has only the settings of its plan.
         for node in self.all().iter().filter(|_| self.null_server().is_none()) {
             match node.settings()? {
                 Some(settings) => all.push((node.name().to_owned(), settings)),
@@ -24,11 +24,11 @@ impl Cluster {
         Ok(all)
     }
 
-    /// Compares the requested options of each table with every node's schema. `tables` contains the
-    /// options by table name.
+    /// Compares the requested options of each table with every node's schema. The keys of `tables`
+    /// are table names.
     ///
     /// # Errors
-    /// A node does not answer, or does not have one of the tables.
+    /// A node does not answer, or lacks one of the tables.
     pub fn table_proofs(
         &self,
         keyspace: &str,
@@ -53,8 +53,8 @@ impl Cluster {
         Ok(proofs)
     }
 
-    /// Returns every node's report, with a comparison of the requested settings. A null target has
-    /// only the settings in its plan.
+    /// Returns every node's report, with a comparison of the requested settings. The reports of a
+    /// null target are empty.
     ///
     /// # Errors
     /// A node does not answer.
@@ -65,8 +65,8 @@ impl Cluster {
         }
     }
 
-    /// Returns the CPUs and memory location of the running nodes, as the kernel reports them. For
-    /// an attached cluster, returns only the nodes whose processes are visible.
+    /// Returns the CPUs and memory location of the running nodes, according to the kernel. For an
+    /// attached cluster, returns only nodes with visible processes.
     ///
     /// # Errors
     /// The agent of a managed host does not report the CPUs or the memory location.

@@ -1,5 +1,4 @@
-//! Capabilities that a target will have, derived from its description before cassay starts the
-//! target.
+//! Capabilities of a target, derived from its spec before cassay starts the target.
 
 use crate::attach::{NO_AGENTS, NO_METRICS, from_kubernetes, machine_capabilities, pods};
 use crate::capability::{
@@ -8,14 +7,13 @@ use crate::capability::{
 use crate::local::assign_hosts;
 use target_spec::{AttachSpec, CapabilityStatus, Target};
 
-/// Returns every capability of the described target, in the order of [`Capability::ALL`]. Probes
-/// the machine that runs cassay, but does not contact the nodes of an attached cluster.
+/// Returns the status of every capability of the target, in the order of [`Capability::ALL`].
+/// Probes the machine that runs cassay, but does not contact the nodes of an attached cluster.
 pub fn capabilities_of(target: &Target) -> Vec<CapabilityStatus> {
     let attached = |spec: &AttachSpec, metrics: Answer| {
         let agents = spec.kubernetes.as_ref().and_then(|described| described.agents.as_ref());
         let on_machines = match (&spec.hosts[..], agents) {
-            // The names of the pods are unknown before discovery, so a placeholder represents all
-            // pods.
+            // The pods are unknown before the discovery.
             (_, Some(agents)) => {
                 machine_capabilities::expected(&[from_kubernetes::placeholder(agents)])
             }
@@ -40,8 +38,7 @@ pub fn capabilities_of(target: &Target) -> Vec<CapabilityStatus> {
     }
 }
 
-/// Returns the capabilities of simulated hosts on the machine of `agent`, as the agent reports
-/// them.
+/// Returns the capabilities of simulated hosts on the agent's machine.
 ///
 /// # Errors
 /// The agent has ended.

@@ -1,5 +1,4 @@
-//! Hosts of a running target. cassay displays the hosts, and uses them to distinguish its own load
-//! from that of other programs.
+//! Hosts of a running target, which cassay displays and whose load it attributes.
 
 use crate::cluster::Cluster;
 use crate::local::HostInfo;
@@ -11,7 +10,7 @@ use target_spec::HostKind;
 use topology::Machine;
 
 impl Cluster {
-    /// Returns the hosts of the nodes, without duplicates, in node order.
+    /// Returns the hosts of the nodes in node order, without duplicates.
     ///
     /// # Errors
     /// The kernel does not report the limits of a managed host.
@@ -19,19 +18,18 @@ impl Cluster {
         self.control().hosts(self.nodes())
     }
 
-    /// Returns the kind of hosts: simulated hosts, remote machines, loopback addresses, or attached
-    /// machines.
+    /// Returns the kind of the hosts, for example simulated hosts or remote machines.
     pub fn hosts_are(&self) -> HostKind {
         self.control().host_kind()
     }
 
-    /// Returns true if the nodes are managed and run on remote machines, to which cassay connects
-    /// by ssh.
+    /// Returns true if the nodes are managed, and run on remote machines that cassay reaches by
+    /// ssh.
     pub fn is_on_machines(&self) -> bool {
         self.hosts_are() == HostKind::Machines
     }
 
-    /// Returns the process ids of the agents on this machine. The load of these processes counts as
+    /// Returns the process ids of the agents on the machine that runs cassay. Their load counts as
     /// cassay's own.
     pub fn host_agents(&self) -> Vec<u32> {
         if self.is_on_machines() {
@@ -41,9 +39,8 @@ impl Cluster {
         self.control().agents().into_iter().map(pid).collect()
     }
 
-    /// Returns the block devices of this machine that contain the volumes of managed hosts, by
-    /// their names in `/sys/block`. The I/O of these devices counts as cassay's own, including file
-    /// system journals.
+    /// Returns the names in `/sys/block` of the devices with managed hosts' volumes, on the machine
+    /// that runs cassay. Their I/O, including file system journals, counts as cassay's own.
     pub fn host_devices(&self) -> Vec<String> {
         if self.is_on_machines() {
             return Vec::new();
@@ -52,7 +49,8 @@ impl Cluster {
         hosts.filter_map(|host| host.device().map(str::to_owned)).collect()
     }
 
-    /// Returns the name and the machine of each host, as the agent on the host reads the machine.
+    /// Returns each host's name and hardware, as the agent on the host reads it.
+    ///
     ///
     /// # Errors
     /// An agent has ended, no host is reachable, or a kernel does not describe its machine.
@@ -60,9 +58,9 @@ impl Cluster {
         self.control().machines()
     }
 
-    /// Returns the settings of the hosts by name, as their agents read them. The settings are the
-    /// answers to `question`, and cover the processes and data folders of the nodes on each host.
-    /// Returns `None` for an attached cluster whose machines are not reachable.
+    /// Returns each host's name and its answer to `question`, which also covers the processes and
+    /// data folders of the host's nodes. Returns `None` for an attached cluster without reachable
+    /// machines.
     ///
     /// # Errors
     /// An agent has ended.

@@ -1,7 +1,7 @@
-//! Clusters that outlive the command that starts them. The commands are `target up`, `status` and
+//! Clusters that outlive the command that starts them, for the commands `target up`, `status` and
 //! `down`.
 //!
-//! The processes of such a cluster run in separate sessions, without a parent death signal, until
+//! The processes of a kept cluster run in separate sessions, without a parent death signal, until
 //! [`down`] ends them.
 
 use crate::cluster::Cluster;
@@ -16,56 +16,49 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target_spec::{Authentication, LocalSpec};
 
-/// Time for which `status` waits for the answer of a node.
+/// Time limit for the response of a node to `status`.
 const STATUS_LIMIT: Duration = Duration::from_secs(2);
 
-/// A cluster on this machine, as [`status`] reports it.
+/// Cluster on this machine.
 #[derive(Clone, Debug)]
 pub struct KeptCluster {
-    /// Name of the cluster. The alphabetical order of names is the order of creation.
+    /// The alphabetical order of ids is the order of creation.
     pub id: String,
-    /// True if the cluster outlives the command that started it. Otherwise, the cluster belongs to
-    /// a running command.
+    /// False if the cluster belongs to a running command.
     pub keep: bool,
-    /// Start time of the cluster, in nanoseconds since 1970.
+    /// Nanoseconds since 1970.
     pub started_unix_ns: u64,
     /// Cassandra version of the nodes.
     pub version: String,
-    /// Name of the cluster's data center.
     pub datacenter: String,
     /// Folder of all files of the cluster.
     pub folder: PathBuf,
-    /// Nodes of the cluster.
     pub nodes: Vec<KeptNode>,
     /// Credentials for clients. `None` if every user of this machine may connect.
     pub login: Option<Login>,
-    /// The credentials in [`KeptCluster::login`], in the form that cassay's own sessions need.
+    /// The credentials in [`KeptCluster::login`], for cassay's own sessions.
     pub(crate) access: Access,
 }
 
-/// Credentials for a cluster that requires authentication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
-    /// Name of the role.
     pub user: String,
-    /// File that contains the password in its first line. Only the owner of the file can read it.
+    /// File with the password in its first line. Only the file's owner can read it.
     pub password_file: PathBuf,
 }
 
-/// A node as [`status`] reports it.
 #[derive(Clone, Debug)]
 pub struct KeptNode {
-    /// Name of the node, such as `node1`.
+    /// Name such as `node1`.
     pub name: String,
-    /// Host of the node, such as `host1`.
+    /// Host such as `host1`.
     pub host: String,
-    /// CQL address of the node.
+    /// CQL address.
     pub address: SocketAddr,
-    /// Name of the rack.
     pub rack: String,
-    /// Process id of the node while it runs.
+    /// Process id of the running node.
     pub pid: Option<u32>,
-    /// True if the node currently answers CQL.
+    /// True if the node answers CQL.
     pub answers: bool,
 }
 
@@ -78,12 +71,12 @@ pub fn up(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Ke
     Ok(look(folder, &state))
 }
 
-/// Opens the kept cluster `id`, or the only kept cluster. Dropping the returned value leaves the
-/// cluster running, with all changes.
+/// Opens the kept cluster `id`, or the only kept cluster for `None`. The cluster and all changes
+/// remain after the returned value is dropped.
 ///
 /// # Errors
-/// No kept cluster matches, more than one matches, another command is using the cluster, or another
-/// machine has started it.
+/// The number of matching kept clusters is not 1, another command is using the cluster, or another
+/// machine started it.
 pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<Cluster> {
     let (states, _) = persistent_state::all(dirs);
     let kept: Vec<_> = states.into_iter().filter(|(_, one)| one.keep).collect();
@@ -114,8 +107,7 @@ pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
     Ok(Cluster::from_local(nodes))
 }
 
-/// Builds the message that no kept cluster has the name `id`, or that none exists if `id` is
-/// `None`. The message lists the existing kept clusters.
+/// Returns the message for a missing kept cluster, which lists the existing ones.
 fn no_such(id: Option<&str>, names: &[&str]) -> String {
     let known = if names.is_empty() {
         "none".to_string()
@@ -126,18 +118,17 @@ fn no_such(id: Option<&str>, names: &[&str]) -> String {
     format!("no kept cluster{name} exists; the kept clusters are: {known}")
 }
 
-/// Returns all clusters of cassay on this machine, oldest first. Includes the clusters of running
-/// commands.
+/// Returns all clusters on this machine, oldest first, including those of running commands.
 pub fn status(dirs: &Dirs) -> Vec<KeptCluster> {
     let (states, _) = persistent_state::all(dirs);
     states.iter().map(|(folder, state)| look(folder.clone(), state)).collect()
 }
 
-/// Ends the kept cluster `id`, or all kept clusters, and deletes their data. Returns the ids of the
-/// clusters that were ended.
+/// Ends the kept cluster `id`, or all kept clusters for `None`, and deletes their data. Returns the
+/// ids of the ended clusters.
 ///
 /// # Errors
-/// The kept cluster does not exist, or it cannot be removed.
+/// The kept cluster does not exist, or cannot be removed.
 pub fn down(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<Vec<String>> {
     let (states, _) = persistent_state::all(dirs);
     let kept = states.iter().filter(|(_, state)| state.keep);
@@ -165,13 +156,12 @@ fn look(folder: PathBuf, state: &persistent_state::State) -> KeptCluster {
         user: roles::USER.to_string(),
         password_file: roles::password_file(&folder),
     });
-    // If the password cannot be read, the session fails with a message that the nodes require a
+    // Without a readable password, the session fails with a message that the nodes require a
     // password.
     let access = roles::read(authentication.unwrap_or_default(), &folder).unwrap_or_default();
     let runs = |process: &Identity| processes.contains(process);
     let node = |node: &persistent_state::NodeState| {
-        // Processes on another machine are not visible from this machine, so only the CQL answer of
-        // the node counts.
+        // Processes on another machine are not visible, so only the node's CQL response counts.
         let process = node.process.filter(|one| is_elsewhere || runs(one));
         let address = node.cql_address();
         let answers = process.is_some()

@@ -1,27 +1,23 @@
-//! Removes the files and processes that killed runs left behind. Every command calls [`clear`]
-//! first.
+//! Removes the files and processes of killed runs. Every command calls [`clear`] first.
 //!
-//! Nodes die with the command that started them, but their folders remain. If the machine is
-//! switched off before the command ends, folders and state files remain. [`clear`] does not touch
-//! kept clusters and clusters of running commands.
+//! Nodes die with the command that started them, but their folders remain. After a power loss,
+//! state files remain, too. [`clear`] does not touch kept clusters and clusters of running
+//! commands.
 
 use crate::dirs::Dirs;
 use crate::local::persistent_state;
 
-/// Summary of the leftovers that were removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClearedLeftovers {
-    /// Number of clusters whose folders were removed.
     pub clusters: usize,
-    /// Number of running processes that were killed.
+    /// Number of killed processes.
     pub processes: usize,
-    /// One message for each leftover that could not be read or removed.
+    /// One message for each leftover that cassay could not read or remove.
     pub problems: Vec<String>,
 }
 
-/// Kills the processes and removes the folders of clusters whose command ended without removing
-/// them. Does not return an error. Instead, [`ClearedLeftovers::problems`] lists all leftovers that
-/// cannot be removed.
+/// Kills the processes and removes the folders of clusters whose command ended without a removal.
+/// Reports failures in [`ClearedLeftovers::problems`].
 pub fn clear(dirs: &Dirs, say: &mut dyn FnMut(&str)) -> ClearedLeftovers {
     let mut cleared = ClearedLeftovers::default();
     let (states, errors) = persistent_state::all(dirs);
@@ -53,7 +49,6 @@ mod tests {
     use persistent_state::State;
     use std::path::Path;
 
-    /// Writes the state of a cluster below `dirs`. The process `owner` started the cluster.
     fn leave(dirs: &Dirs, id: &str, keep: bool, owner: Identity) -> std::path::PathBuf {
         let folder = persistent_state::clusters_folder(dirs).join(id);
         std::fs::create_dir_all(folder.join("node1/data")).unwrap();
@@ -72,15 +67,14 @@ mod tests {
             data: root.path().join("data"),
         };
         let own = Identity::own();
-        // A process with this id exists, but its start time differs. So the process that wrote the
-        // file has ended.
+        // The start time differs from that of the process with this id, so the owner has ended.
         let gone = Identity {
             start_ticks: own.start_ticks + 1,
             ..own
         };
         let running = leave(&dirs, "a-running", false, own);
         let killed = leave(&dirs, "b-killed", false, gone);
-        // A cluster of another machine that shares this folder may still run on that machine.
+        // A cluster of another machine that shares this folder may still run.
         let elsewhere = leave(&dirs, "e-elsewhere", false, gone);
         let mut theirs = State::read(&elsewhere).unwrap();
         theirs.machine = Some(ProcessSpace::called("other"));

@@ -1,9 +1,9 @@
 //! The only crate that runs Cassandra as processes on hosts, and attaches to other clusters.
 //!
 //! [`start`] turns a [`Target`] into a [`Cluster`]. Dropping the cluster stops everything that
-//! [`start`] has started. [`Cluster::capabilities`] lists the capabilities of a cluster. If a plan
-//! needs more capabilities, cassay can refuse the plan before the start. This crate does not print,
-//! but reports progress to a `say` callback.
+//! [`start`] has started. If a plan needs a capability that [`capabilities_of`] lacks, cassay
+//! refuses the plan before the start. This crate does not print. It reports progress to a `say`
+//! callback.
 
 mod attach;
 mod capability;
@@ -51,12 +51,11 @@ use target_spec::{AttachSpec, Target};
 use anyhow::Context;
 use null_server::NullServer;
 
-/// Starts a target, or attaches to it. Passes messages about the progress to `say`, one line at a
-/// time.
+/// Starts a target, or attaches to it. Passes progress messages to `say`, one line at a time.
 ///
 /// # Errors
-/// The target is not available. The message contains the reason and a remedy. After an error, no
-/// process that cassay started keeps running.
+/// The target is not available. The message contains the reason and a remedy. No process that
+/// cassay started remains.
 pub fn start(target: &Target, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> anyhow::Result<Cluster> {
     match target {
         Target::Local(spec) => Ok(Cluster::from_local(local::start(spec, dirs, say)?)),

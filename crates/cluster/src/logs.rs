@@ -1,5 +1,5 @@
-//! Copies the logs of nodes into a run, piece by piece, so that only the latest lines are lost if a
-//! host is lost.
+//! Copies the logs of nodes into a run's folder from time to time, so that only the latest lines
+//! are lost if a host is lost.
 
 use crate::cluster::Cluster;
 use crate::missing_logs::{Gap, gap};
@@ -12,28 +12,27 @@ use std::path::Path;
 use target_spec::NodeIndex;
 use target_spec::redact::hidden;
 
-/// Name of the log to which a node writes its JVM options.
+/// Log to which a node writes its JVM options.
 const WITH_OPTIONS: &str = "system.log";
 const OPTIONS: &[u8] = b"JVM Arguments:";
 
-/// Number of bytes of each log that cassay has already copied, by node index.
+/// Number of copied bytes of each log, by node index.
 #[derive(Debug, Default)]
 pub struct LogsTaken(BTreeMap<usize, Marks>);
 
 /// Position up to which logs are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogsUntil {
-    /// Up to the last complete line. A later copy will contain the rest.
+    /// Last complete line. A later copy contains the rest.
     WholeLine,
-    /// Up to the current end of the file.
+    /// Current end of the file.
     Now,
 }
 
 impl Cluster {
     /// Appends the new part of every node's logs to `into/<node>/`. The first call copies all logs
-    /// of managed nodes. For attached nodes, it copies the lines that were added since attaching,
-    /// if the logs can be read. If the logs of one node cannot be read, returns the reason, and
-    /// still copies the logs of the other nodes.
+    /// of managed nodes, but only the new lines since attaching for attached nodes. Unreadable logs
+    /// of one node do not affect the others. Returns the reason for each such node.
     pub fn collect_logs(&self, taken: &mut LogsTaken, into: &Path, until: LogsUntil) -> Vec<Gap> {
         let mut missing = Vec::new();
         for (index, node) in self.nodes().iter().enumerate() {
@@ -43,8 +42,7 @@ impl Cluster {
             let Some((folder, marks)) = &place.folder else {
                 continue;
             };
-            // All files of managed nodes are copied. For attached nodes, only logs are copied,
-            // because the folder may contain other files.
+            // The folder of an attached node may contain other files than logs.
             let is_kept = |entry: &&Entry| !entry.is_folder && (marks.is_none() || is_log(entry));
             let marks = taken.0.entry(index).or_insert_with(|| marks.cloned().unwrap_or_default());
             let to = into.join(&node.name);
@@ -61,8 +59,6 @@ impl Cluster {
     }
 }
 
-/// Copies the new parts of the logs in `folder` to `to`.
-///
 /// # Errors
 /// A log cannot be read or written.
 fn collect(
@@ -82,7 +78,7 @@ fn collect(
             continue;
         };
         let path = folder.join(&entry.name);
-        // The node may still write to the log, so only its current length is copied.
+        // The node may still write to the log, so the copy ends at its current length.
         let log = agent.reader(&path, from).take(entry.bytes - from);
         let copied = append(log, &entry.name, &to.join(&entry.name), until)
             .with_context(|| format!("copy {} to {}", path.display(), to.display()))?;
@@ -91,12 +87,12 @@ fn collect(
     Ok(())
 }
 
-/// Longest line that is copied at once, in bytes. A longer line is copied in parts, so that a file
-/// without line ends does not fill the memory. The arguments of a JVM are always shorter.
+/// Maximum length of a line, in bytes. A longer line is copied in parts, so that a file without
+/// line ends does not fill the memory. The arguments of a JVM are shorter.
 const PART_BYTES_MAX: u64 = 16 << 20;
 
-/// Appends a part of a log, and returns the number of bytes copied. If the part contains the node's
-/// JVM options, replaces the secrets in the options.
+/// Appends a part of a log, and returns the number of copied bytes. Masks secrets in the node's JVM
+/// options.
 fn append(log: impl Read, name: &str, to: &Path, until: LogsUntil) -> std::io::Result<u64> {
     let file = foreign::append(to)?;
     let mut writer = BufWriter::new(file);
@@ -133,8 +129,7 @@ mod tests {
         let to = folder.path().join("copy");
         let log = b"INFO a\nJVM Arguments: [-Dx.password=hunter2, -ea]\n\xff\nend".as_slice();
         let hidden = b"INFO a\nJVM Arguments: [-Dx.password=***, -ea]\n\xff\nend".as_slice();
-        // The part ends in the middle of a secret, so the first call copies only the lines before
-        // this line.
+        // The part ends in the middle of a secret, so the first call copies only the earlier lines.
         let first = append(&log[..40], "system.log", &to, LogsUntil::WholeLine).unwrap();
         assert_eq!(first, 7);
         let rest = append(&log[7..], "system.log", &to, LogsUntil::Now).unwrap();

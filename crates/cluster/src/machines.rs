@@ -1,4 +1,4 @@
-//! Checks machines before nodes are placed on them, and reports all problems at once. Also removes
+//! Checks machines before nodes are placed on them, and reports all problems together. Also removes
 //! leftovers of earlier commands.
 
 use crate::local::memory_and_disk;
@@ -16,31 +16,31 @@ use target_spec::{HostSpec, JavaWanted, LocalSpec, RemoteHost, memory_bytes};
 
 /// Maximum offset between the wall clocks of two machines. Cassandra resolves write conflicts by
 /// these clocks. With a larger offset, timestamps would contradict the order of acknowledgements
-/// more often than they do because of network delays.
+/// more often than network delays do.
 const WALL_LIMIT_NS: u64 = 100_000_000;
 
-/// A machine that an agent inspects. Dropping this value ends the agent.
+/// Machine that an agent has inspected. Dropping this value ends the agent.
 #[derive(Debug)]
 pub struct MachineSeen {
     /// Name of the machine for `ssh`.
     pub name: String,
-    /// Folder on the machine that contains all files of cassay.
+    /// Folder of all files of cassay on the machine.
     pub folder: PathBuf,
-    /// Address at which other machines can connect to the machine. `None` if unknown.
+    /// Address for connections from other machines. `None` if unknown.
     pub address: Option<Ipv4Addr>,
-    /// Properties of the machine, as its agent reports them.
+    /// Properties that the agent reports.
     pub seen: MachineProperties,
-    /// Offsets of the machine's clocks from the clocks of the machine that runs cassay.
+    /// Offsets of the machine's clocks from those of the machine that runs cassay.
     pub clock: ClockSeen,
     agent: Agent,
 }
 
 /// Connects to all machines and inspects them. `limits` are the limits of each host. Returns the
-/// machines to which it connected, in order. For each other machine, returns the reason and a
+/// result for each machine in order. The error of an unreachable machine contains the reason and a
 /// remedy.
 ///
 /// # Errors
-/// `machines` contains a name that is not the name of a machine.
+/// `machines` contains an invalid machine name.
 pub fn look(
     machines: &[RemoteHost],
     (limits, java): (&HostSpec, &JavaWanted),
@@ -70,13 +70,12 @@ pub fn look(
 }
 
 impl MachineSeen {
-    /// Returns the agent of the machine, for further requests.
     pub fn agent(&self) -> &Agent {
         &self.agent
     }
 
-    /// Returns the reasons why `nodes` nodes, each with a heap of the given size in bytes, cannot
-    /// run on the machine.
+    /// Returns the reasons why the machine cannot run `nodes` nodes, each with a heap of
+    /// `heap_bytes` bytes.
     pub fn hindrances(&self, nodes: usize, heap_bytes: u64, limits: &HostSpec) -> Vec<String> {
         let mut found = Vec::new();
         if let Err(why) = &self.seen.java {
@@ -120,8 +119,7 @@ impl MachineSeen {
         found
     }
 
-    /// Returns facts that the user should know, although they do not prevent the placement of
-    /// nodes.
+    /// Returns facts that the user should know, although they do not prevent running nodes.
     pub fn remarks(&self) -> Vec<String> {
         let mut said = Vec::new();
         if self.seen.is_in_memory {
@@ -154,11 +152,8 @@ impl MachineSeen {
         said
     }
 
-    /// Removes clusters that no command uses. If `all` is true, also removes running clusters, jars
-    /// and cassay programs. Returns one sentence for each action.
-    ///
-    /// # Errors
-    /// A removal fails.
+    /// Removes clusters that no command uses. With `all`, also removes running clusters, jars and
+    /// cassay programs. Returns one sentence for each action.
     pub fn clean(&self, all: bool) -> Result<Vec<String>> {
         let mut done = Vec::new();
         for left in self.seen.clusters.iter().filter(|left| all || !left.is_held) {
@@ -189,9 +184,8 @@ impl MachineSeen {
     }
 }
 
-/// Returns the reasons why the nodes of a spec cannot be placed on its machines, with one line for
-/// each machine. The list is empty if the nodes can be placed, or if the spec does not name
-/// machines.
+/// Returns one line for each machine that cannot run its nodes of the spec. Returns an empty list
+/// for a spec without machines.
 pub fn unready(spec: &LocalSpec) -> Vec<String> {
     let Some(hosts) = spec.hosts.as_ref().filter(|hosts| hosts.are_machines()) else {
         return Vec::new();
@@ -211,7 +205,7 @@ pub fn unready(spec: &LocalSpec) -> Vec<String> {
     machines.iter().zip(spec.nodes_of_hosts()).filter_map(of_machine).collect()
 }
 
-/// Disk throughput of a machine with one request at a time. The requests bypass all caches.
+/// Disk throughput with one request at a time. The requests bypass all caches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiskSpeed {
     /// Number of writes of 4 KiB per second, including the final sync.
@@ -224,7 +218,7 @@ pub struct DiskSpeed {
     pub read_bytes_per_s: Option<f64>,
 }
 
-/// Disk test with small requests, which measures requests per second.
+/// Small requests for measuring requests per second.
 const SMALL: DiskWork = DiskWork {
     requests: 2000,
     bytes: 4 << 10,
@@ -238,13 +232,13 @@ const DISK_LIMIT: Duration = Duration::from_secs(60);
 
 const TRANSFER_BYTES: u64 = 256 << 20;
 
-/// Time limit of the transfer. A throughput of 72 Mbit/s is enough to finish in this time.
+/// Time limit of the transfer, enough for a throughput of 72 Mbit/s.
 const TRANSFER_LIMIT: Duration = Duration::from_secs(30);
 
 const CONNECTS_COUNT: usize = 20;
 
 impl MachineSeen {
-    /// Measures the disk that contains the folder on the machine.
+    /// Measures the disk of [`MachineSeen::folder`].
     ///
     /// # Errors
     /// The agent has ended, or the disk test fails.
@@ -277,9 +271,9 @@ impl MachineSeen {
         })
     }
 
-    /// Measures the throughput of one connection to another machine in bit/s, and its shortest
-    /// connect time. The connect time is measured with the default port of sshd. Returns `None` if
-    /// the address of the other machine is unknown, or if the connection fails.
+    /// Measures the throughput of one connection to another machine in bit/s, and the shortest
+    /// connect time to the default port of sshd. Returns `None` if the other machine's address is
+    /// unknown or the connection fails.
     ///
     /// # Errors
     /// An agent has ended, or the kernel refuses the connection.
@@ -300,8 +294,8 @@ impl MachineSeen {
         };
         let mut shortest: Option<Duration> = None;
         for _ in 0..CONNECTS_COUNT {
-            // If sshd does not listen on this port, the other machine refuses the connection
-            // immediately. Both answers show the connect time.
+            // If sshd does not use this port, the other machine refuses the connection immediately.
+            // Both responses show the connect time.
             let what = Query::Reach {
                 address: SocketAddr::from((address, SSH_PORT)),
                 limit: Duration::from_secs(1),

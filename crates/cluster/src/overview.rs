@@ -1,4 +1,4 @@
-//! Status of a target's nodes and ownership of its data, as `nodetool status` shows them.
+//! Status of a target's nodes and ownership of its data, as in `nodetool status`.
 
 use crate::cluster::Cluster;
 use crate::kept_cluster::{KeptCluster, KeptNode};
@@ -8,8 +8,6 @@ use cassandra::{Node, NodeInfo, NodeState, Overview, Ring};
 use std::collections::BTreeMap;
 
 impl Cluster {
-    /// Returns the state of every node.
-    ///
     /// # Errors
     /// No node answers.
     pub fn states(&self) -> Result<Vec<NodeState>> {
@@ -19,8 +17,8 @@ impl Cluster {
         Ok(states)
     }
 
-    /// Returns each node's share of `keyspace`. A node with a share of 1.0 stores a complete copy
-    /// of the data. `nodetool status` calls this share effective ownership.
+    /// Returns each node's share of `keyspace`. 1.0 means a complete copy of the data. `nodetool
+    /// status KEYSPACE` calls it effective ownership.
     ///
     /// # Errors
     /// The first node does not answer, the keyspace does not exist, or its replication strategy is
@@ -32,8 +30,8 @@ impl Cluster {
         }))
     }
 
-    /// Returns the indices of the nodes that store a partition of `keyspace` with this token,
-    /// beginning with the owner of the token.
+    /// Returns the indices of the nodes that replicate the partitions of `keyspace` with this
+    /// token. The first one is the token's owner.
     ///
     /// # Errors
     /// The errors of [`Cluster::ownership`].
@@ -48,16 +46,16 @@ impl Cluster {
         Ok(replicas.into_iter().filter_map(index_of).collect())
     }
 
-    /// Queries all nodes once. Returns their states, and the ownership of `keyspace`, or of all
-    /// user keyspaces if `keyspace` is `None`.
+    /// Queries all nodes once. Returns their states, and the ownership of `keyspace`. `None` means
+    /// all user keyspaces.
     pub fn overview(&self, keyspace: Option<&str>) -> Overview {
         overview(self.nodes(), look(&self.all()), keyspace)
     }
 }
 
 impl KeptCluster {
-    /// Queries all nodes once. Returns their states, and the ownership of `keyspace`, or of all
-    /// user keyspaces if `keyspace` is `None`.
+    /// Queries all nodes once. Returns their states, and the ownership of `keyspace`. `None` means
+    /// all user keyspaces.
     pub fn overview(&self, keyspace: Option<&str>) -> Overview {
         let info = |node: &KeptNode| NodeInfo {
             name: node.name.clone(),

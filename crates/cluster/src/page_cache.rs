@@ -7,13 +7,11 @@ use anyhow::Result;
 use host::{Host, Hosts};
 
 impl Cluster {
-    /// Drops the files of all nodes' data from the page cache. Returns `false` if pages remain.
-    /// Pages remain if the nodes are not managed, or if they map their files (`disk_access_mode:
-    /// mmap`), because mapped pages cannot be dropped.
+    /// Drops the nodes' data files from the page cache. Returns `false` if pages remain, because
+    /// the nodes are not managed or because they map their files (`disk_access_mode: mmap`).
     ///
-    /// On isolated hosts, this function drops the whole page cache of each host, mapped or not.
-    /// Otherwise it needs no root permissions, and the cached pages of other programs on the
-    /// machine remain.
+    /// On isolated hosts, drops the whole page cache of each host, including mapped pages.
+    /// Otherwise it needs no root permissions, and does not affect other programs on the machine.
     ///
     /// # Errors
     /// A file cannot be read.

@@ -1,6 +1,5 @@
-//! Assigns probes to the nodes and hosts of a cluster: metrics of the machine, hosts, processes and
-//! database while work is running. [`host::probe`] contains the probes of machines, hosts and
-//! processes, which run in the agent of a host, and the sampling threads. [`cassandra::probe`]
+//! Assigns probes to the nodes and hosts of a cluster. [`host::probe`] contains the probes of
+//! machines, hosts and processes, which agents run, and the sampling threads. [`cassandra::probe`]
 //! contains the probes of a node.
 
 use crate::cluster::Cluster;
@@ -14,11 +13,11 @@ use std::collections::BTreeMap;
 use target_spec::{Capability, NodeIndex};
 
 impl Cluster {
-    /// Starts the probes of `spec`, with the metrics of `tables` in `keyspace`.
+    /// Starts the probes of `spec`. `tables` in `keyspace` are the tables of the workload.
     ///
     /// # Errors
-    /// A probe cannot be started. The message names the probe and contains the reason. Missing
-    /// values of a probe are not an error. See [`Cluster::unseen`].
+    /// A probe cannot be started. Missing values of a probe are not an error, see
+    /// [`Cluster::unseen`].
     pub fn probe(&self, spec: &ProbeSpec, keyspace: &str, tables: &[&str]) -> Result<Probes> {
         let mut samplers = os(self, spec)?;
         for (index, node) in self.nodes().iter().enumerate() {
@@ -28,8 +27,8 @@ impl Cluster {
         Probes::start(samplers)
     }
 
-    /// Returns one sentence for each group of series that the probes of `spec` cannot read. A
-    /// sentence contains the reason, and a hint on how to enable the series.
+    /// Returns one sentence for each group of series that the probes of `spec` cannot read, with
+    /// the reason and a hint.
     pub fn unseen(&self, spec: &ProbeSpec) -> Vec<String> {
         let mut unseen = unseen_by_os(spec, self);
         unseen.extend(unseen_by_nodes(self, spec));
@@ -37,9 +36,8 @@ impl Cluster {
     }
 }
 
-/// Builds the samplers of machines, simulated hosts and processes. The agents of hosts run most of
-/// these samplers. This process samples itself. It also samples the machine on which it runs,
-/// unless an agent does.
+/// Builds the samplers of machines, simulated hosts and processes. Agents on hosts run most of
+/// them. The cassay process samples itself, and its machine unless an agent does.
 fn os(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
     let mut samplers = Vec::new();
     let mut ours = Watch::default();
@@ -72,7 +70,7 @@ fn os(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
     Ok(samplers)
 }
 
-/// Builds the samplers for the machines of attached nodes that cassay can reach.
+/// Builds the samplers of the reachable machines of attached nodes.
 fn elsewhere(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
     let mut samplers = Vec::new();
     let Some(hosts) = cluster.attached_hosts() else {
@@ -86,7 +84,7 @@ fn elsewhere(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
         if let Some(period) = spec.processes {
             for index in hosts.nodes_of(host) {
                 let node = &cluster.nodes()[index];
-                // [`unseen_by_os`] reports the processes that are not found.
+                // [`unseen_by_os`] reports missing processes.
                 if let Ok(process) = hosts.process(index, node.address) {
                     watch.process(period, &node.name, process.pid);
                 }
@@ -139,9 +137,8 @@ fn unseen_by_os(spec: &ProbeSpec, cluster: &Cluster) -> Vec<String> {
     unseen
 }
 
-/// Returns sentences about the series that the probes of the nodes cannot read. A sentence contains
-/// the nodes, the reason, and a hint on how to enable the series. Further sentences name the nodes
-/// whose metrics come from tables.
+/// Returns sentences about the series that the probes of nodes cannot read, each with the nodes,
+/// the reason and a hint. Further sentences list the nodes whose metrics come from tables.
 fn unseen_by_nodes(cluster: &Cluster, spec: &ProbeSpec) -> Vec<String> {
     let mut without: BTreeMap<String, Vec<&NodeInfo>> = BTreeMap::new();
     for node in cluster.nodes() {

@@ -1,9 +1,8 @@
 //! Starts and stops async-profiler in the nodes, and reads the stacks that it sampled.
 //!
-//! The nodes load the library at their start ([`target_spec::LocalSpec::profiler`]), and it samples
-//! only between [`Cluster::start_profilers`] and [`Cluster::stop_profilers`]. The commands go
-//! through the MBean of the JVM's diagnostic commands, so cassay needs no program of the JDK on the
-//! host.
+//! A node loads the library at its start ([`target_spec::LocalSpec::profiler`]). The library
+//! samples only between [`Cluster::start_profilers`] and [`Cluster::stop_profilers`]. Its commands
+//! go through the JVM's MBean for diagnostic commands, so the host needs no JDK tools.
 
 use crate::cluster::Cluster;
 use crate::target_control::ProfilerPlace;
@@ -16,19 +15,17 @@ use target_spec::NodeIndex;
 /// Maximum size of the stacks of one node, in bytes. Ten minutes of a busy node result in 5 MiB.
 const STACKS_BYTES_MAX: u64 = 64 << 20;
 
-/// Name of the file with the samples, in the node's folder of temporary files. Each stop overwrites
-/// the file.
+/// File for the samples, in the node's folder of temporary files. Each stop overwrites the file.
 const FILE: &str = "profile.collapsed";
 
 /// Samples of a node between a start and a stop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeProfile {
-    /// Name of the node.
     pub node: String,
     /// Time between start and stop, in seconds.
     pub seconds: f64,
-    /// Stacks in folded form: the frames separated by `;`, then a space and the weight. The first
-    /// frame is the thread with its number, such as `[ReadStage-1 tid=4]`.
+    /// Stacks in folded form: frames separated by `;`, then a space and the weight. The first frame
+    /// is the thread with its number, such as `[ReadStage-1 tid=4]`.
     pub stacks: String,
 }
 
@@ -39,8 +36,8 @@ struct Profiler<'a> {
 }
 
 impl Cluster {
-    /// Starts the profilers of all nodes. `options` are those of async-profiler, such as
-    /// `event=ctimer,interval=10ms`. Returns the time of the start of each node, in ns.
+    /// Starts the profilers of all nodes with async-profiler's `options`, such as
+    /// `event=ctimer,interval=10ms`. Returns the start time of each profiler, in ns.
     ///
     /// # Errors
     /// A node has not loaded the profiler, does not answer, or does not support the event.
@@ -53,11 +50,10 @@ impl Cluster {
     }
 
     /// Stops the profilers of all nodes, and reads their samples. `started_ns` is the result of
-    /// [`Cluster::start_profilers`]. If `total` is true, the weights are bytes or ns, and otherwise
-    /// samples.
+    /// [`Cluster::start_profilers`]. With `total`, the weights are bytes or ns, otherwise samples.
     ///
     /// # Errors
-    /// A node does not answer, or its samples are not readable or too large.
+    /// A node does not answer, or its samples are unreadable or too large.
     pub fn stop_profilers(&self, started_ns: &[u64], total: bool) -> Result<Vec<NodeProfile>> {
         let total = if total { ",total" } else { "" };
         // All profilers stop before the first file is read, so that they sample the same time.
@@ -103,7 +99,7 @@ impl Profiler<'_> {
             .with_context(|| format!("control the profiler of {}", self.node))
     }
 
-    /// Returns the content of the file that the last stop wrote.
+    /// Returns the content of the last stop's file.
     fn stacks(&self) -> Result<String> {
         let path = self.place.folder.join(FILE);
         let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! Readings of all nodes, summed up: storage of tables, counts of operations, exceptions, other
+//! Readings of all nodes together: storage of tables, counts of operations, exceptions, other
 //! clients and estimates.
 
 use crate::cluster::Cluster;
@@ -9,7 +9,7 @@ use cassandra::{
 use std::collections::BTreeMap;
 
 impl Cluster {
-    /// Flushes tables of managed nodes and reads their storage. Returns `None` for attached nodes,
+    /// Flushes tables of managed nodes, and reads their storage. Returns `None` for attached nodes,
     /// which cassay must not flush without permission.
     ///
     /// # Errors
@@ -33,8 +33,8 @@ impl Cluster {
         self.local().map(|_| self.storage(keyspace, tables)).transpose()
     }
 
-    /// Returns the number of SSTables of these tables by format version, as in the file names.
-    /// Returns `None` for attached nodes.
+    /// Returns the number of the tables' SSTables by format version. Returns `None` for attached
+    /// nodes.
     ///
     /// # Errors
     /// The folders of the nodes cannot be listed.
@@ -64,9 +64,9 @@ impl Cluster {
         Ok(sum)
     }
 
-    /// Returns the server's exact counts of client operations on `keyspace`, summed over the nodes.
-    /// The counts of a node begin at zero when it starts, so a caller must compare two readings.
-    /// Returns `None` if the server does not count operations.
+    /// Returns the server's counts of client operations on `keyspace`, summed over the nodes. A
+    /// node's counts begin at zero when it starts, so callers must compare two readings. Returns
+    /// `None` if the server does not count operations.
     ///
     /// # Errors
     /// A node does not answer.
@@ -96,7 +96,6 @@ impl Cluster {
         }))
     }
 
-    /// Requests the reports of all nodes. Omits values that a node does not report.
     pub fn query_reports(&self) -> SelfReport {
         let mut told = SelfReport::default();
         for node in self.all() {
@@ -105,8 +104,8 @@ impl Cluster {
         told
     }
 
-    /// Returns the connections of other clients. Returns `None` if a node does not show the
-    /// connections to this user, or is older than Cassandra 4.0.
+    /// Returns the connections of other clients. Returns `None` if a node is older than Cassandra
+    /// 4.0, or does not show this user its connections.
     ///
     /// # Errors
     /// A node cannot be queried.
@@ -122,8 +121,8 @@ impl Cluster {
         Ok(Some(OtherClients(others)))
     }
 
-    /// Returns the estimated size of each table in a keyspace. Returns `None` if a node does not
-    /// show the estimate to this user.
+    /// Returns the estimated size of each table of a keyspace. Returns `None` if a node does not
+    /// show this user its estimates.
     ///
     /// # Errors
     /// A node cannot be queried.

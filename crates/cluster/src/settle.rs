@@ -1,14 +1,14 @@
 //! Waits until memtables are flushed and compactions are idle.
 //!
-//! If a measurement began while the server still compacted loaded data, it would measure the load
-//! phase. The rule for each node: no compaction runs in several consecutive samples, and the number
-//! of pending compactions is zero or does not change.
+//! Otherwise a measurement would include the compaction of loaded data. The rule for each node: no
+//! compaction runs in several consecutive samples, and the number of pending compactions is zero or
+//! does not change.
 //!
-//! "Nothing pending" is only the result of the server's last check, and pending work may wait until
-//! an event triggers the next check. So after the flush, cassay enables compactions of the tables
-//! again, which triggers a check by the server. Pending work that does not begin after a second
-//! trigger is *stalled*: some strategies predict work that they never do. Waiting longer would not
-//! help, and the report mentions the stalled work.
+//! The number of pending compactions is the result of the server's last check, and due work may
+//! wait until an event triggers the next check. So after the flush, cassay triggers a check by
+//! enabling compactions again. Pending work that does not begin after a second trigger is
+//! *stalled*: some strategies predict work that they never do. Waiting longer would not help, and
+//! the report mentions the stalled work.
 
 use crate::cluster::Cluster;
 use crate::data_use;
@@ -18,24 +18,22 @@ use cassandra::{CompactionSample, Jolokia, Node, mbeans};
 use measure::clock::{self, Deadline};
 use std::time::Duration;
 
-/// End of the wait for compactions.
+/// Way in which the wait for compactions ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettleOutcome {
-    /// No compaction runs or is pending.
     Settled,
     /// The server reports pending compactions, but no compaction runs and the number of compacted
-    /// bytes does not change. cassay warns the user in this case.
+    /// bytes does not change. cassay warns the user.
     Stalled,
-    /// Compactions were still running at the time limit.
+    /// Compactions were still running or pending at the time limit.
     Timeout,
-    /// Pending compactions are not visible on this target.
+    /// The target does not report pending compactions.
     Unknown,
 }
 
-/// Result of the wait for compactions: how it ended, how long it took, and the last samples.
+/// Result of the wait for compactions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settle {
-    /// End of the wait.
     pub outcome: SettleOutcome,
     /// Waiting time in seconds.
     pub seconds: f64,
@@ -52,18 +50,17 @@ pub struct Rule {
     pub idle_samples: u32,
     /// Time after which unchanged pending work counts as stalled.
     pub stalled_after: Duration,
-    /// Time limit of the wait.
     pub limit: Duration,
 }
 
-/// Minimum amount of data per node for the published rule, in bytes. Cassandra compacts this amount
-/// in about a minute at its default of 64 MiB/s. With less data, the 30 s of rest in the published
-/// rule would be most of the wait.
+/// Minimum amount of data per node for the published rule, in bytes. At its default of 64 MiB/s,
+/// Cassandra compacts this amount in about a minute. With less data, the 30 s of idle samples would
+/// dominate the wait.
 const LARGE_DATA_BYTES: u64 = 4 << 30;
 
 impl Rule {
-    /// Returns the rule for `bytes` of table data on the node with the most data. If the size is
-    /// unknown, returns the rule for large data.
+    /// Returns the rule for `bytes` of table data on the largest node. An unknown size counts as
+    /// large.
     pub fn for_data(bytes: Option<u64>, limit: Duration) -> Rule {
         match bytes {
             Some(bytes) if bytes < LARGE_DATA_BYTES => Rule::for_small_data(limit),
@@ -72,8 +69,8 @@ impl Rule {
     }
 
     /// Returns the rule for data that is flushed within a second and compacted within seconds. A
-    /// compaction that is due starts within milliseconds of the flush that triggers it. So three
-    /// samples within half a second show as much as the thirty seconds of the published rule.
+    /// due compaction starts within milliseconds of the flush, so three samples in half a second
+    /// show as much as thirty seconds of the published rule.
     fn for_small_data(limit: Duration) -> Rule {
         Rule {
             sample: Duration::from_millis(250),
@@ -83,9 +80,8 @@ impl Rule {
         }
     }
 
-    /// Returns the published rule, which is valid for any amount of data. The rule takes a sample
-    /// every 5 s, and requires 6 consecutive idle samples. Compactions count as stalled after two
-    /// minutes.
+    /// Returns the published rule for any amount of data: 6 consecutive idle samples at intervals
+    /// of 5 s. Pending work counts as stalled after two minutes.
     fn published(limit: Duration) -> Rule {
         Rule {
             sample: Duration::from_secs(5),
@@ -97,8 +93,8 @@ impl Rule {
 }
 
 impl Cluster {
-    /// Flushes the tables of `keyspace`, triggers compactions that are due, and waits until
-    /// compactions are idle, but not longer than `limit`.
+    /// Flushes the tables of `keyspace`, triggers due compactions, and waits at most `limit` until
+    /// compactions are idle.
     ///
     /// # Errors
     /// A node does not answer.
@@ -221,15 +217,13 @@ fn wait(
     }
 }
 
-/// Summarizes all nodes in one line for the terminal.
 fn summary(samples: &[CompactionSample]) -> String {
     let running: u64 = samples.iter().map(|sample| sample.running).sum();
     let pending: u64 = samples.iter().filter_map(|sample| sample.pending).sum();
     let (done, all) = samples.iter().fold((0, 0), |(done, all), sample| {
         (done + sample.progress.0, all + sample.progress.1)
     });
-    // The number is rounded to tens, so that cassay does not print a line for each sample of a long
-    // compaction.
+    // Rounding to tens prevents a line for each sample of a long compaction.
     let progress = match all {
         0 => String::new(),
         _ => format!(" ({} % done)", done.saturating_mul(10) / all * 10),
@@ -244,23 +238,20 @@ enum State {
     Open,
     /// Trigger compactions again.
     Stuck,
-    /// The wait has ended.
     Over(SettleOutcome),
 }
 
-/// State of the wait, derived from the samples so far.
 #[derive(Debug, Default)]
 struct Watch {
     idle_samples: u32,
     last: Vec<CompactionSample>,
-    /// Time since which the samples have not changed, in ns.
+    /// Time since which the samples have been the same, in ns.
     unchanged_since_ns: u64,
     /// True if cassay has triggered compactions again because the samples did not change.
     kicked_again: bool,
 }
 
 impl Watch {
-    /// Determines the next step from these samples.
     fn judge(&mut self, samples: &[CompactionSample], now_ns: u64, rule: &Rule) -> State {
         if samples != self.last {
             self.last = samples.to_vec();
@@ -293,7 +284,6 @@ impl Watch {
     }
 }
 
-/// Describes how the wait ended, and the last sample of each node.
 fn describe_all(
     cluster: &Cluster,
     outcome: SettleOutcome,

@@ -1,5 +1,5 @@
-//! Life cycle of a fault. cassay waits until the target is healthy, and injects, observes, holds
-//! and heals the fault. Then it waits until the target is healthy again.
+//! Life cycle of a fault: wait for a healthy target, inject, observe, hold and heal the fault, and
+//! wait until the target is healthy again.
 
 use crate::behaviour::{Fault, Work};
 use crate::cluster_under_test::{ExecutedBy, World};
@@ -12,54 +12,48 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{FaultKind, Hit, Length, Options};
 
-/// Interval between two observations. It is short compared with one second, within which clients
-/// notice a failed node.
+/// Interval between two observations. Clients notice a failed node within a second.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Time limit of an answer that proves that a node is healthy. It is long, because the machine may
-/// be busy.
+/// Time limit of a response that proves that a node is healthy, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Time without an answer after which a node counts as silent, if the observation in the kernel
-/// also shows the fault. A healthy node answers within milliseconds.
+/// Time without a response after which a node counts as silent, if the kernel also shows the fault.
+/// A healthy node answers within milliseconds.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// Time from the planned end of a fault until the host's agent heals the fault by itself.
+/// Time from the planned end of a fault until the host's agent heals it.
 const SLACK: Duration = Duration::from_secs(5);
 
 /// Time after which agents heal a fault that is still being injected. cassay renews this deadline
-/// repeatedly during the injection.
+/// during the injection.
 const INJECTION_DEADLINE: Duration = Duration::from_secs(120);
 
 /// Time limit for moved nodes to end on the other host.
 const MOVED_BACK: Duration = Duration::from_secs(70);
 
-/// Maximum time for which an observation of the target may be impossible. It is long enough for a
-/// host that is being healed, which mounts its volume again within seconds.
+/// Maximum time without a possible observation of the target. A host that is being healed mounts
+/// its volume within seconds.
 const UNSEEN_MAX: Duration = Duration::from_secs(30);
 
 /// Time limit for the traces of a finished operation to become visible.
 const PROOF_LIMIT: Duration = Duration::from_secs(10);
 
-/// A step of a fault's life cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LifeCycleStep {
-    /// Time of the step on the monotonic clock, in ns.
+    /// Time on the monotonic clock in ns.
     pub at_ns: u64,
-    /// Kind of the step.
     pub what: FaultStep,
-    /// Description of the observation or action, as text.
+    /// Description of the observation or action.
     pub words: String,
 }
 
-/// Result of a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultResult {
-    /// Presence of the fault during the hold time, as independent observers saw it.
+    /// Presence of the fault during the hold time, according to independent observers.
     pub seen: Presence,
-    /// True if the observers saw at the end that the target was healthy.
+    /// True if the target was observed as healthy at the end.
     pub whole: bool,
-    /// Steps of the life cycle, in order.
     pub steps: Vec<LifeCycleStep>,
 }
 
@@ -72,8 +66,7 @@ pub fn holds_from(kind: &FaultKind) -> FaultStep {
 }
 
 impl FaultResult {
-    /// Returns the verdict. The fault is confirmed if it was observed in effect, and then observed
-    /// as healed.
+    /// Returns the verdict. A fault is confirmed if it was observed as present, and then as healed.
     pub fn verdict(&self) -> FaultVerdict {
         match (self.seen, self.whole) {
             (Presence::Present, true) => FaultVerdict::Confirmed,
@@ -82,8 +75,8 @@ impl FaultResult {
         }
     }
 
-    /// Returns the time of a step on the monotonic clock, in ns. Returns `None` if the step never
-    /// happened.
+    /// Returns the time of a step on the monotonic clock in ns, or `None` if the step did not
+    /// happen.
     pub fn at_ns(&self, what: FaultStep) -> Option<u64> {
         let step = self.steps.iter().find(|step| step.what == what);
         step.map(|step| step.at_ns)
@@ -99,9 +92,9 @@ struct LifeCycle<'w> {
     steps: Vec<LifeCycleStep>,
 }
 
-/// Injects the fault, holds it until the order to heal arrives, and then heals it. Also heals the
-/// fault after an error. `planned` is the expected duration of the fault. A few seconds after this
-/// time, agents heal the fault by themselves. `tell` receives every step immediately.
+/// Injects the fault, holds it until the order to heal arrives, and then heals it, even after an
+/// error. `planned` is the expected duration of the fault. Agents heal it a few seconds after this
+/// time. `tell` receives every step immediately.
 pub fn run(
     kind: &FaultKind,
     hit: &Hit,
@@ -173,11 +166,11 @@ impl LifeCycle<'_> {
         }
     }
 
-    /// Observes the target until it is healthy or a time limit has passed. The target may still be
-    /// recovering from an earlier fault.
+    /// Observes the target until it is healthy or a time limit has passed. The target may still
+    /// recover from an earlier fault.
     fn before(&mut self) -> Observation {
-        // The limit is the sum of two times: the time limit of the healing, and the time for which
-        // an agent may hold an earlier fault whose controller has ended.
+        // The sum of the healing's time limit, and the time for which an agent may hold an earlier
+        // fault whose controller has ended.
         let limit = self.kind.healed_within + self.armed(Duration::ZERO);
         let began_ns = self.world.now_ns();
         let until_ns = began_ns + limit.as_nanos() as u64;
@@ -208,8 +201,8 @@ impl LifeCycle<'_> {
         }
     }
 
-    /// Returns an observation if another fault has broken the target's volume. The observation of
-    /// this fault would then be misleading, because such a volume does not behave normally.
+    /// Returns an observation if another fault has broken the target's volume. An observation of
+    /// this fault would then be misleading.
     fn taken(&mut self) -> Option<Observation> {
         let host = match self.hit {
             _ if !self.kind.takes_volume() => None,
@@ -225,14 +218,14 @@ impl LifeCycle<'_> {
         })
     }
 
-    /// Returns the time after which agents heal the fault by themselves.
+    /// Returns the time after which agents heal the fault.
     fn armed(&self, planned: Duration) -> Duration {
         let planned = match self.kind.length {
             Length::Staged => planned + INJECTION_DEADLINE,
             Length::Stated | Length::Moment | Length::Task => planned,
         };
         match self.fault.later() {
-            // Nodes that were moved must first end on the other host, which takes a while.
+            // Moved nodes must first end on the other host, which takes a while.
             Some(_) => planned + SLACK + MOVED_BACK,
             None => planned + SLACK,
         }
@@ -241,8 +234,7 @@ impl LifeCycle<'_> {
     /// Observes the target until the fault is visible or must end, and then holds the fault.
     fn effect(&mut self, planned: Duration) -> Presence {
         let injected_ns = self.world.now_ns();
-        // An observation must end before the time of healing, so short faults have a shorter time
-        // limit.
+        // An observation must end before the planned healing, even of a short fault.
         let silence = SILENCE.min(planned / 4);
         loop {
             let look = self.fault.look(self.world, silence);
@@ -260,9 +252,8 @@ impl LifeCycle<'_> {
         }
     }
 
-    /// Continues the operation of the fault until it ends, or until the order to heal arrives.
-    /// Observes the fault meanwhile. The last observation proves that the node performed the
-    /// operation.
+    /// Continues and observes the operation of the fault until its end or the order to heal. The
+    /// last observation proves that the node performed the operation.
     fn work(&mut self, planned: Duration) -> Presence {
         let silence = SILENCE.min(planned / 4);
         let (mut is_seen, mut renewal) = (false, Renewal::default());
@@ -300,8 +291,8 @@ impl LifeCycle<'_> {
         }
     }
 
-    /// Observes the target until the traces of a finished operation are visible. If faults of this
-    /// kind have a duration, the function then keeps the traces for this duration.
+    /// Waits for the traces of a finished operation. Keeps the traces for the fault's duration, if
+    /// its kind has one.
     fn left(&mut self, words: &str, is_seen: bool, planned: Duration) -> Presence {
         let until_ns = self.world.now_ns() + PROOF_LIMIT.as_nanos() as u64;
         loop {
@@ -324,8 +315,7 @@ impl LifeCycle<'_> {
         }
     }
 
-    /// Waits until the order to heal arrives, and performs the further action of the fault when it
-    /// is due.
+    /// Waits for the order to heal, and performs the fault's further action when it is due.
     fn hold(&mut self, injected_ns: u64, planned: Duration) {
         if let Some(after) = self.fault.later() {
             let due_ns = injected_ns + after.as_nanos() as u64;
@@ -357,7 +347,7 @@ impl LifeCycle<'_> {
 
     /// Heals the fault, and observes the target until it is healthy or the time limit passes.
     /// Returns true if the target is healthy. Restarts nodes that stay down, as an administrator
-    /// would, because some nodes do not restart after a fault.
+    /// would.
     fn heal(&mut self) -> bool {
         self.say(FaultStep::Healing, self.fault.healing().to_owned());
         let (steps, tell) = (&mut self.steps, &mut self.tell);
@@ -376,8 +366,7 @@ impl LifeCycle<'_> {
             if look.target != Health::Unknown {
                 seen_ns = self.world.now_ns();
             }
-            // The wait ends when no observation was possible for a long time, because the agent has
-            // then probably ended.
+            // After a long time without an observation, the agent has probably ended.
             let is_unseen = self.world.now_ns() - seen_ns >= UNSEEN_MAX.as_nanos() as u64;
             if look.is_whole() {
                 let early = "; the agent of the host had already healed the fault";
@@ -407,33 +396,32 @@ impl LifeCycle<'_> {
     }
 }
 
-/// Returns true if the target is healthy and no trace of the fault is visible, which is required
-/// before an injection.
+/// Returns true if the target is healthy and shows no trace of the fault, as before an injection.
 fn is_ready(look: &Observation) -> bool {
     look.target == Health::Whole && look.fault == Presence::Absent
 }
 
-/// Restarts of nodes that do not start again by themselves.
+/// Restarts of nodes that do not start by themselves.
 struct Revival {
-    /// Nodes that are starting, each with the time of its last start.
+    /// Starting nodes, each with the time of its last start.
     started: Vec<(NodeIndex, u64)>,
     began_ns: u64,
     restarts_count: usize,
 }
 
-/// Time for which a running node may be silent after the healing, before cassay restarts it. This
-/// limit applies only to nodes that cassay has not restarted yet.
+/// Time for which a running node may be silent after the healing, before cassay restarts it for the
+/// first time.
 const SILENT_MAX: Duration = Duration::from_secs(20);
 
 /// Time for which all other nodes may consider a node down although it answers clients, before
-/// cassay restarts it. This happens if the node has announced a later gossip generation than its
-/// current generation. The other nodes then ignore the node until it restarts.
+/// cassay restarts it. This happens after the node announced a later gossip generation than its
+/// current one. Other nodes then ignore the node until it restarts.
 const SHUNNED_MAX: Duration = Duration::from_secs(60);
 
 /// Minimum interval between two starts of a node that fails to start.
 const BETWEEN_STARTS: Duration = Duration::from_secs(2);
 
-/// Maximum number of restarts of nodes in the healing of one fault.
+/// Maximum number of restarts in the healing of one fault.
 const RESTARTS_MAX: usize = 5;
 
 impl Revival {
@@ -446,7 +434,7 @@ impl Revival {
     }
 
     /// Restarts a node that has ended, was silent for too long, or is considered down by all other
-    /// nodes. Returns the reason, or `None` if the function has not restarted the node.
+    /// nodes. Returns the reason for the restart.
     fn revive(&mut self, node: NodeIndex, world: &mut dyn World) -> Option<String> {
         let now_ns = world.now_ns();
         let known = self.started.iter().position(|(started, _)| *started == node);
@@ -459,8 +447,7 @@ impl Revival {
         } else if is_gone {
             return None;
         } else if known.is_none() && has_waited(SILENT_MAX) && world.ask(node, PATIENCE).is_err() {
-            // A node that cassay has just started needs some time, so this case excludes such a
-            // node.
+            // Excludes a node that cassay has just started.
             "the node runs but answers no request, although the fault is healed"
         } else if has_waited(SHUNNED_MAX) && ring::is_shunned(world, node) {
             "the node answers clients, but all other nodes consider it down"
@@ -473,8 +460,7 @@ impl Revival {
         self.restarts_count += 1;
         self.started.retain(|(started, _)| *started != node);
         self.started.push((node, now_ns));
-        // If the node has ended again after a restart, another normal start would fail for the same
-        // reason.
+        // After another end, a normal start would fail for the same reason.
         let forgiving = is_gone && self.restarts_count > 1;
         let how = if forgiving {
             ", with the option to skip unreadable parts of its files"

@@ -1,11 +1,11 @@
 //! The only crate that breaks a part of a cluster, confirms it independently, heals it and confirms
 //! that.
 //!
-//! Each kind of fault has a file with its options, its injection and its observation. [`run`]
-//! performs a fault from the first observation to the last. Invariants: a fault is injected only
-//! into a target that was observed without faults. The host's agent is ready to heal before the
-//! injection. Independent observers decide whether the fault is in effect or healed: the host's
-//! kernel, another host, and a client of the node.
+//! Each kind of fault has a file with its options, injection and observation. [`run`] performs the
+//! life cycle of a fault. Invariants: a fault is injected only into a target that was observed
+//! without faults. The host's agent is ready to heal before the injection. Independent observers
+//! decide whether the fault is present or healed: the host's kernel, another host, and a client of
+//! the node.
 
 mod behaviour;
 mod behaviours;

@@ -1,6 +1,6 @@
-//! Packet loss between hosts. The switch between simulated hosts drops the packets, or remote
-//! machines drop them themselves. A remote machine drops only packets to the ports of the cluster's
-//! nodes.
+//! Packet loss between hosts. A switch between simulated hosts drops packets, but remote machines
+//! drop them themselves. A remote machine drops only packets of connections to ports of the
+//! cluster's nodes.
 
 use crate::cluster_under_test::{Agents, ExecutedBy, HostSeen};
 use crate::observation;
@@ -12,7 +12,6 @@ use std::time::Duration;
 use target_spec::HostIndex;
 use target_spec::fault::Sides;
 
-/// Cuts a host off from all other hosts.
 pub(crate) fn cut_off(world: &mut dyn Agents, host: HostIndex, within: Duration) -> Result<()> {
     let seen = host_of(world, host)?;
     if world.has_switch() {
@@ -61,7 +60,6 @@ pub(crate) fn lose(
     world.inject(ExecutedBy::Switch, Injection::Packets(losses), &[], within)
 }
 
-/// Cuts clients off from the nodes of a host.
 pub(crate) fn cut_clients(world: &mut dyn Agents, host: HostIndex, within: Duration) -> Result<()> {
     let own = host_of(world, host)?.number;
     let nodes = observation::nodes_on(world, host);
@@ -86,8 +84,8 @@ pub(crate) fn cut_clients(world: &mut dyn Agents, host: HostIndex, within: Durat
     world.inject(ExecutedBy::Host(host), losses, &[], within)
 }
 
-/// Cuts some hosts off from other hosts. Drops packets in both directions, or only the packets that
-/// the first hosts send.
+/// Drops the packets between two groups of hosts. With `is_one_way`, drops only packets from the
+/// first group.
 pub(crate) fn cut(
     world: &mut dyn Agents,
     sides: &Sides,
@@ -112,8 +110,7 @@ pub(crate) fn cut(
         };
         return world.inject(ExecutedBy::Switch, Injection::Packets(losses), &[], within);
     }
-    // Both ends drop the packets, because a host with several addresses may send from an address
-    // that cassay does not know.
+    // A host may send from an address that cassay does not know, so both ends drop the packets.
     for (side, others, way) in [
         (&of, &from, PacketDirection::Out),
         (&from, &of, PacketDirection::In),
@@ -138,8 +135,8 @@ pub(crate) fn cut(
     Ok(())
 }
 
-/// Returns the losses for all packets of the nodes on a machine. These are packets of connections
-/// to the ports of these nodes, and of connections to the ports of nodes on other machines.
+/// Returns the losses for all packets of a machine's nodes: connections to their ports, and to the
+/// ports of nodes on other machines.
 fn to_and_from(world: &dyn Agents, host: HostIndex, share: f64) -> Vec<HostLoss> {
     let others = world.hosts().into_pairs().filter(|(index, _)| *index != host);
     let peers: Vec<Ipv4Addr> = others.flat_map(|(_, host)| host.addresses).collect();

@@ -1,4 +1,4 @@
-//! Operations on a node by its MBeans, for several kinds of faults.
+//! Operations on a node by MBeans, for several kinds of faults.
 
 use crate::behaviour::Work;
 use crate::cluster_under_test::{Mbeans, World};
@@ -55,12 +55,12 @@ impl Task {
         ended.map(|words| Work::Done(words + if is_own { own } else { "" }))
     }
 
-    /// Tells the node repeatedly to stop the operation, until it has ended. Does nothing if the
-    /// operation has already ended.
+    /// Requests the end of the operation repeatedly until it has ended. Does nothing if it has
+    /// ended.
     pub fn end(&mut self, world: &mut dyn World, stop: &Operation) -> Result<()> {
         let until_ns = world.now_ns() + STOP_LIMIT.as_nanos() as u64;
         while self.is_at_work {
-            // The result is ignored, because an error only states that the operation was stopped.
+            // An error only means that the operation was stopped.
             if world.operated(self.node).is_some() {
                 self.is_at_work = false;
                 break;

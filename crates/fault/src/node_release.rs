@@ -8,7 +8,6 @@ use target_spec::NodeIndex;
 
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Release and schema version of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Itself {
     pub release: String,
@@ -32,7 +31,6 @@ pub(crate) fn release(world: &mut dyn Client, node: NodeIndex) -> Result<String>
     Ok(seen.release)
 }
 
-/// Checks that a node reports this release.
 pub(crate) fn is_release(world: &mut dyn Client, node: NodeIndex, expected: &str) -> Result<()> {
     let release = release(world, node)?;
     if release != expected {

@@ -1,4 +1,4 @@
-//! Observations of a fault's target, which are independent of the injector.
+//! Observations of a fault's target, independent of the injector.
 
 use crate::cluster_under_test::{Agents, Client, ExecutedBy, NodeSeen, World};
 use anyhow::{Context, Error, Result, ensure};
@@ -9,12 +9,11 @@ use std::time::Duration;
 use target_spec::fault::{Hit, Sides};
 use target_spec::{HostIndex, NodeIndex, PerNode};
 
-/// An observation at one moment.
+/// Observation at one moment.
 ///
-/// A target may be healthy although the fault is visible, for example after a compaction that has
-/// left its traces. Or the target may be impaired although the fault is not visible, for example
-/// while a node starts. So an observation answers separately whether the fault is present and
-/// whether the target works.
+/// A target may be healthy although the fault is visible, for example after a compaction that left
+/// its traces. It may be impaired although the fault is not visible, for example while a node
+/// starts. So an observation contains separate answers about the fault and the target.
 #[derive(Clone, Debug)]
 pub(crate) struct Observation {
     pub fault: Presence,
@@ -22,18 +21,16 @@ pub(crate) struct Observation {
     pub words: String,
 }
 
-/// Answer of an observer to the question whether the fault is present.
+/// Presence of a fault according to an observer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// The fault is visible.
     Present,
-    /// The fault is not visible.
     Absent,
     /// No observer could answer.
     Unknown,
 }
 
-/// Answer of an observer to the question whether the target works.
+/// Health of the target according to an observer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Health {
     /// The target works as before the fault.
@@ -55,7 +52,7 @@ impl From<bool> for Presence {
 }
 
 impl Presence {
-    /// Combines the answers of two observers. The fault is present only if both observers see it.
+    /// Combines two observers. The fault is present only if both see it.
     pub(crate) fn and(self, other: Presence) -> Presence {
         match (self, other) {
             (Presence::Absent, _) | (_, Presence::Absent) => Presence::Absent,
@@ -76,8 +73,7 @@ impl From<bool> for Health {
 }
 
 impl Health {
-    /// Combines the answers of two observers. The target is healthy only if both observers see that
-    /// it is healthy.
+    /// Combines two observers. The target is healthy only if both see that.
     pub fn and(self, other: Health) -> Health {
         match (self, other) {
             (Health::Impaired, _) | (_, Health::Impaired) => Health::Impaired,
@@ -96,8 +92,8 @@ impl Observation {
         self.target == Health::Whole
     }
 
-    /// Combines two independent observations. The fault is present only if both observers see it.
-    /// The target is healthy only if both observers see that it is healthy.
+    /// Combines independent observations. The fault is present only if both show it, and the target
+    /// is healthy only if both show that.
     pub fn combine(one: Observation, other: Observation) -> Observation {
         Observation {
             fault: one.fault.and(other.fault),
@@ -106,8 +102,8 @@ impl Observation {
         }
     }
 
-    /// Adds another observation, which must also confirm that the target is healthy. The answer of
-    /// the other observation about the fault is ignored.
+    /// Adds an observation that must confirm the health of the target. Its answer about the fault
+    /// is ignored.
     pub fn confirm(self, other: Observation) -> Observation {
         Observation {
             fault: self.fault,
@@ -115,8 +111,8 @@ impl Observation {
         }
     }
 
-    /// Combines two observations like [`Observation::confirm`], but makes the other observation
-    /// only if this observation shows that the target is healthy.
+    /// Adds an observation as [`Observation::confirm`] does, but only if this observation shows a
+    /// healthy target.
     pub fn and(self, other: impl FnOnce() -> Observation) -> Observation {
         if self.is_whole() {
             self.confirm(other())
@@ -126,7 +122,6 @@ impl Observation {
     }
 }
 
-/// Returns the result of an observation by `who` that failed with this error.
 pub(crate) fn unseen(who: &str, error: &Error) -> Observation {
     Observation {
         fault: Presence::Unknown,
@@ -135,8 +130,8 @@ pub(crate) fn unseen(who: &str, error: &Error) -> Observation {
     }
 }
 
-/// Observes a node's process in the kernel. `is_broken` gets the state letter of the process, or
-/// `None` if the process does not exist, and returns true if this state shows the fault.
+/// Observes a node's process in the kernel. `is_broken` decides by the process state, or `None` for
+/// a missing process, whether the fault is present.
 pub(crate) fn process(
     world: &mut dyn Agents,
     node: NodeIndex,
@@ -185,7 +180,7 @@ pub(crate) fn process_of(world: &dyn Agents, node: NodeIndex) -> Option<Identity
     world.nodes().get(node).and_then(|node| node.process)
 }
 
-/// Fails if the process of a starting node has ended, because waiting any longer would be useless.
+/// Fails if the process of a starting node has ended, so that waiting is useless.
 pub(crate) fn still_starting(world: &mut dyn Agents, node: NodeIndex, name: &str) -> Result<()> {
     let ended = process(world, node, |state| state.is_none()).shows_fault();
     ensure!(
@@ -200,7 +195,6 @@ pub(crate) fn running(world: &dyn Agents, node: NodeIndex) -> Result<Identity> {
     process.context("the node is not running")
 }
 
-/// Returns the nodes that the fault affects.
 pub(crate) fn nodes_hit(hit: &Hit, world: &dyn Agents) -> Vec<NodeIndex> {
     match hit {
         Hit::Node(index) => vec![*index],
@@ -219,7 +213,7 @@ pub(crate) fn nodes_on(world: &dyn Agents, host: HostIndex) -> Vec<(NodeIndex, N
     nodes.filter(|(_, node)| node.host == Some(host)).collect()
 }
 
-/// Returns the running nodes of a host, with the commands that start them again.
+/// Returns the running nodes of a host, with the commands that restart them.
 pub(crate) fn restartables(
     world: &dyn World,
     host: HostIndex,
@@ -270,8 +264,7 @@ pub(crate) fn host_name(world: &dyn Agents, host: HostIndex) -> String {
     world.hosts().take(host).map(|host| host.name).unwrap_or_default()
 }
 
-/// Returns another host, and the internode address of a node on the given host, to which that other
-/// host can connect.
+/// Returns another host, and the internode address of a node on `host`.
 pub(crate) fn other_way(world: &dyn Agents, host: HostIndex) -> Result<(HostIndex, SocketAddr)> {
     let nodes = nodes_on(world, host);
     let (_, node) = nodes.first().context("no node runs on that host")?;
@@ -280,7 +273,7 @@ pub(crate) fn other_way(world: &dyn Agents, host: HostIndex) -> Result<(HostInde
     Ok((other, node.storage))
 }
 
-/// Observes whether another host can connect to a node on a host.
+/// Observes whether another host can connect to a node on `host`.
 pub(crate) fn others_reach(
     world: &mut dyn Agents,
     host: HostIndex,
@@ -290,7 +283,7 @@ pub(crate) fn others_reach(
     or_unseen("another host", looked)
 }
 
-/// Observes whether a host can connect to a node of another host.
+/// Observes whether the host `from` can connect to a node on the host `to`.
 fn way(
     world: &mut dyn Agents,
     from: HostIndex,
@@ -317,11 +310,11 @@ fn way(
     })
 }
 
-/// Minimum time limit of one connection attempt. A connection through a switch within one machine
+/// Minimum time limit of one connection attempt. Through a switch within one machine, a connection
 /// takes far less time.
 const WAY_LIMIT: Duration = Duration::from_millis(200);
 
-/// Maximum number of pairs of hosts to observe. Each pair is observed in both directions.
+/// Maximum number of observed pairs of hosts, each in both directions.
 const PAIRS_MAX: usize = 6;
 
 /// Observes the connections between two groups of hosts. The fault is present if no connection
@@ -333,7 +326,7 @@ pub(crate) fn ways(world: &mut dyn Agents, sides: &Sides, limit: Duration) -> Ob
         .flat_map(|one| sides.from.iter().map(move |other| (*one, *other)))
         .take(PAIRS_MAX)
         .collect();
-    // All attempts together form one observation, so they share the time limit of the observation.
+    // All attempts share the time limit of the observation.
     let limit = (limit / (2 * pairs.len().max(1) as u32)).max(WAY_LIMIT);
     let both_ways = pairs.into_iter().flat_map(|(one, other)| [(one, other), (other, one)]);
     let looks: Vec<Observation> = both_ways
@@ -364,13 +357,12 @@ impl DiskTest {
         )
     }
 
-    /// Returns the duration of the write, unless it failed. If the write has not finished, returns
-    /// `limit`.
+    /// Returns the duration of the write, or `limit` if it has not finished. `None` if it failed.
     pub fn write_took(self, limit: Duration) -> Option<Duration> {
         took(self.write, limit)
     }
 
-    /// Returns the duration of the read, in the same way as [`DiskTest::write_took`].
+    /// Returns the duration of the read, see [`DiskTest::write_took`].
     pub fn read_took(self, limit: Duration) -> Option<Duration> {
         took(self.read, limit)
     }
@@ -435,8 +427,8 @@ pub(crate) fn disk(
     or_unseen("its disk", tried)
 }
 
-/// Observes the disk of a host and its nodes. The target is healthy only if the disk test succeeds
-/// and the nodes answer.
+/// Observes the disk of a host and its nodes. The target is healthy if the disk test succeeds and
+/// the nodes answer.
 pub(crate) fn disk_and_nodes(
     world: &mut dyn World,
     host: HostIndex,
@@ -447,17 +439,15 @@ pub(crate) fn disk_and_nodes(
     disk.and(|| clients(world, host, limit))
 }
 
-/// Returns the error for an answer that belongs to another query.
 pub(crate) fn other_answer(seen: &QueryAnswer) -> Error {
     anyhow::anyhow!("an agent answered a different query: {seen:?}")
 }
 
-/// Converts an error to an observation in which both answers are unknown.
+/// Converts an error to an observation with unknown answers.
 pub(crate) fn or_unseen(who: &str, looked: Result<Observation>) -> Observation {
     looked.unwrap_or_else(|error| unseen(who, &error))
 }
 
-/// Shortens an error so that it fits into a sentence.
 fn short(error: &Error) -> String {
     let text = format!("{error:#}").replace('\n', " ");
     text.chars().take(120).collect()

@@ -22,18 +22,18 @@ use std::time::Duration;
 use target_spec::{HostIndex, NodeIndex, PerNode};
 use versions::Release;
 
-/// Time after which an agent restarts a node by itself. It applies if the controller disappears
-/// between killing and starting the node.
+/// Time after which an agent restarts a node whose controller has disappeared between kill and
+/// start.
 const RESTART_LIMIT: Duration = Duration::from_secs(30);
 
-/// Sender of the order to heal a fault. Dropping this value also orders the healing.
+/// Sender of the order to heal a fault. Dropping this value also sends the order.
 #[derive(Debug)]
 pub struct Order(Sender<()>);
 
 impl Order {
     /// Orders the healing. Repeated calls have no effect.
     pub fn heal(&self) {
-        // The result is ignored. If the receiver no longer exists, the fault is already healed.
+        // Without a receiver, the fault is already healed.
         let _ = self.0.send(());
     }
 }
@@ -44,37 +44,33 @@ pub fn orders() -> (Order, Receiver<()>) {
     (Order(sender), receiver)
 }
 
-/// A real cluster, and the receiver of the order to heal its fault.
+/// Real cluster, and the receiver of the order to heal its fault.
 #[derive(Debug)]
 pub struct Live {
     handles: Handles,
-    /// Number of nodes that belonged to the cluster before the fault. The fault has added all
-    /// further nodes in the list.
+    /// Number of nodes before the fault. Further nodes in the list were added by the fault.
     members_count: usize,
     orders: Receiver<()>,
     is_ordered: bool,
     broken: Vec<Entry>,
     /// Pods that this fault isolates.
     isolated: Vec<Isolation>,
-    /// Connection to a node that was opened for an observation.
+    /// Connection to a node for an observation.
     held: Option<TcpStream>,
-    /// Start commands of nodes that have lost their data, by node.
+    /// Start commands of nodes that have lost their data.
     emptied: BTreeMap<NodeIndex, Restartable>,
-    /// Operations on nodes whose result has not been fetched yet, by node.
+    /// Operations on nodes whose result has not been fetched yet.
     at_work: BTreeMap<NodeIndex, JoinHandle<Result<String>>>,
 }
 
-/// An injected fault.
 #[derive(Debug)]
 struct Entry {
     agent: Arc<Agent>,
     broken: Broken,
-    /// Nodes whose processes the fault affects.
     nodes: Vec<NodeIndex>,
 }
 
 impl Live {
-    /// Creates the value for a cluster without faults.
     pub fn new(handles: Handles, orders: Receiver<()>) -> Live {
         Live {
             members_count: handles.nodes.len(),
@@ -89,19 +85,19 @@ impl Live {
         }
     }
 
-    /// Returns the current processes of the cluster's nodes, in the order of the nodes.
+    /// Returns the current processes of the cluster's nodes, without added nodes.
     pub fn processes(&self) -> PerNode<Option<Identity>> {
         let nodes = self.nodes().into_iter().take(self.members_count);
         nodes.map(|node| node.process).collect()
     }
 
-    /// Returns the current releases of the cluster's nodes, in the order of the nodes.
+    /// Returns the current releases of the cluster's nodes, without added nodes.
     pub fn releases(&self) -> Vec<Option<Release>> {
         let members = self.handles.nodes.iter().take(self.members_count);
         members.map(|node| node.release().cloned()).collect()
     }
 
-    /// Returns the description of a node that cassay can add to a host.
+    /// Returns the node that cassay can add to a host.
     fn newcomer_on(&self, host: HostIndex) -> Result<&AddedNode> {
         let found = self.handles.newcomers.get(host);
         found.with_context(|| format!("cassay cannot add another node to {}", host.name()))
@@ -119,16 +115,14 @@ impl Live {
             .with_context(|| format!("this fault needs MBeans, but {} provides none", known.name))
     }
 
-    /// Returns the agent of the machine on which a node's process runs.
     fn agent_there(&self, node: NodeIndex) -> Result<Arc<Agent>> {
         let known = self.node_handle(node)?;
         let there = known.service.as_ref().map_or(&known.agent, |service| &service.agent);
         Ok(Arc::clone(there))
     }
 
-    /// Records the processes of nodes after healing, in the order of the nodes. Returns the nodes
-    /// that were started. For an attached node, the process may be missing, because it may not be
-    /// visible yet.
+    /// Records the processes of `nodes` after healing, and returns the started nodes. The process
+    /// of an attached node may not be visible yet.
     fn note(&mut self, nodes: &[NodeIndex], processes: Vec<Identity>) -> Vec<NodeIndex> {
         let mut processes = processes.into_iter();
         let mut started = Vec::new();

@@ -1,6 +1,5 @@
-//! Observations of a node that leaves the ring, loses its data, or joins again. The observer
-//! queries every node separately, because the node that performs the operation is not an
-//! independent observer.
+//! Observations of a node that leaves the ring, loses its data, or joins again. Every node is
+//! queried separately, because the node that performs an operation is no independent observer.
 
 use crate::behaviour::Work;
 use crate::cluster_under_test::{Agents, HealResult, Mbeans, NodeFiles, World};
@@ -23,14 +22,12 @@ pub(crate) fn others(world: &dyn Agents, node: Option<NodeIndex>) -> Vec<NodeInd
     all.filter(|other| Some(*other) != node).collect()
 }
 
-/// Returns another node that can perform an operation.
 pub(crate) fn another(world: &dyn Agents, node: NodeIndex) -> Result<NodeIndex> {
     let others = others(world, Some(node));
     others.first().copied().context("the ring has no other node")
 }
 
-/// Returns the status of a node as the node `by` sees it. Returns `None` if the node is not a
-/// member.
+/// Returns the membership of a node according to the node `by`. `None` if it is not a member.
 pub(crate) fn member(
     world: &mut dyn World,
     by: NodeIndex,
@@ -46,7 +43,7 @@ fn storage(world: &dyn Agents, node: NodeIndex) -> Result<SocketAddr> {
     Ok(seen.context("the node does not exist")?.storage)
 }
 
-/// Returns the status that each of the given nodes reports for the node at an address.
+/// Returns the status of the node at `address` according to each node in `by`.
 pub(crate) fn held_at(
     world: &mut dyn Mbeans,
     by: Vec<NodeIndex>,
@@ -60,7 +57,7 @@ pub(crate) fn held_at(
     by.into_iter().map(standing).collect()
 }
 
-/// Describes the statuses that several nodes report for a node.
+/// Describes the statuses of a node that other nodes report.
 pub(crate) fn words(held: &[Option<MemberStatus>]) -> String {
     let words = |standing: &Option<MemberStatus>| standing.map_or("no member", MemberStatus::words);
     let mut said: Vec<&str> = held.iter().map(words).collect();
@@ -68,9 +65,8 @@ pub(crate) fn words(held: &[Option<MemberStatus>]) -> String {
     format!("the other nodes report the node as {}", said.join(", "))
 }
 
-/// Observes the status of a node on all other nodes. The fault is present if `is_broken` returns
-/// true for every status. The target is healthy if all other nodes report the node as up and
-/// normal.
+/// Observes the status of a node on all other nodes. The fault is present if `is_broken` is true
+/// for every status. The target is healthy if all other nodes report the node as up and normal.
 pub(crate) fn held(
     world: &mut dyn World,
     node: NodeIndex,
@@ -90,7 +86,7 @@ pub(crate) fn held(
     observation::or_unseen("the other nodes", looked)
 }
 
-/// Observes the data folders of a node. The fault is present if the folders are empty.
+/// Observes the data folders of a node. The fault is present if they are empty.
 pub(crate) fn emptied(world: &mut dyn NodeFiles, node: NodeIndex) -> Observation {
     let looked = world.is_empty(node).map(|is_empty| Observation {
         fault: Presence::from(is_empty),
@@ -104,8 +100,8 @@ pub(crate) fn emptied(world: &mut dyn NodeFiles, node: NodeIndex) -> Observation
     observation::or_unseen("its folders", looked)
 }
 
-/// Adds conditions to `seen`. The target is healthy only if all other nodes report the node as up
-/// and normal. The node itself must report the mode NORMAL and no streams.
+/// Adds conditions for a healthy target: all other nodes report the node as up and normal, and the
+/// node reports the mode NORMAL and no streams.
 pub(crate) fn and_back(
     world: &mut dyn World,
     seen: Observation,
@@ -116,8 +112,8 @@ pub(crate) fn and_back(
     and_settled(world, back, node, limit)
 }
 
-/// Adds a condition to `seen`. The target is healthy only if all other nodes report the node as up
-/// and normal. A node without peers needs no confirmation.
+/// Adds the condition for a healthy target that all other nodes report the node as up and normal. A
+/// node without peers needs no confirmation.
 pub(crate) fn and_known(
     world: &mut dyn World,
     seen: Observation,
@@ -138,8 +134,7 @@ pub(crate) fn is_shunned(world: &mut dyn World, node: NodeIndex) -> bool {
         && held(world, node, MEMBERS_LIMIT, is_down).shows_fault()
 }
 
-/// Adds a condition to `seen`. The target is healthy only if the node also reports the mode NORMAL
-/// and no streams.
+/// Adds the condition for a healthy target that the node reports the mode NORMAL and no streams.
 pub(crate) fn and_settled(
     world: &mut dyn Mbeans,
     seen: Observation,
@@ -171,7 +166,7 @@ pub(crate) fn is_streaming(world: &mut dyn Mbeans, node: NodeIndex) -> bool {
     own.is_ok_and(|own| own.streams_count > 0)
 }
 
-/// An operation on a node whose result was not fetched yet.
+/// Operation on a node whose result has not been fetched yet.
 #[derive(Default)]
 pub(crate) struct PendingOperation(Option<NodeIndex>);
 
@@ -185,7 +180,7 @@ impl PendingOperation {
         Ok(PendingOperation(Some(node)))
     }
 
-    /// Returns the result of the operation once it has ended.
+    /// Returns the result of the operation after its end.
     pub fn proceed(&mut self, world: &mut dyn Mbeans) -> Result<Work> {
         let Some(ended) = self.0.and_then(|node| world.operated(node)) else {
             return Ok(Work::Going);
@@ -204,15 +199,14 @@ impl PendingOperation {
 }
 
 /// Waits until the operation of the node has ended, and then heals the fault. The result includes
-/// the result of the operation.
+/// that of the operation.
 fn heal_after(world: &mut dyn World, at_work: NodeIndex) -> Result<HealResult> {
     let until_ns = world.now_ns() + LEAVE_LIMIT.as_nanos() as u64;
     let ended = loop {
         if let Some(ended) = world.operated(at_work) {
             break ended;
         }
-        // If the node has ended, or the kernel of its host cannot be queried, the result may never
-        // arrive.
+        // If the node has ended or its host cannot be queried, the result may never arrive.
         if !observation::process(world, at_work, |state| state.is_some()).shows_fault() {
             break Err(anyhow::anyhow!(
                 "the process of node {} has ended, or its host does not answer",

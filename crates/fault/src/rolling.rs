@@ -1,5 +1,4 @@
-//! Rolling restarts, in which each node restarts when the previous node is up. Several kinds of
-//! faults use this module.
+//! Rolling restarts for several kinds of faults. Each node restarts when the previous one is up.
 
 use crate::behaviour::Work;
 use crate::cluster_under_test::{Agents, ExecutedBy, HealResult, World};
@@ -13,11 +12,9 @@ use target_spec::{NodeIndex, PerNode};
 
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Time after which an agent restarts a node by itself. It applies if the controller disappears
-/// while the node is being restarted.
+/// Time after which an agent restarts a node whose controller has disappeared during the restart.
 pub(crate) const TURN_LIMIT: Duration = Duration::from_secs(60);
 
-/// A rolling restart of some nodes.
 #[derive(Debug)]
 pub(crate) struct Round {
     nodes: Vec<NodeIndex>,
@@ -26,18 +23,15 @@ pub(crate) struct Round {
     began_ns: Option<u64>,
 }
 
-/// A node that is being restarted.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     node: NodeIndex,
-    /// Process of the node before the restart.
     before: Option<Identity>,
     began_ns: u64,
     started_ns: u64,
 }
 
 impl Round {
-    /// Creates a rolling restart of these nodes, in this order.
     pub fn new(nodes: Vec<NodeIndex>) -> Round {
         Round {
             nodes,
@@ -53,16 +47,16 @@ impl Round {
         self.nodes[..count.min(self.nodes.len())].to_vec()
     }
 
-    /// Heals the faults of nodes that were not started again. The result names all nodes that the
-    /// restart has reached, because they may still be starting.
+    /// Heals the faults of nodes that were not started again. The result contains all restarted
+    /// nodes, because they may still be starting.
     pub fn heal(&self, world: &mut dyn Agents) -> Result<HealResult> {
         let mut mended = world.heal()?;
         mended.started.extend(self.touched());
         Ok(mended)
     }
 
-    /// Continues the rolling restart. If no node is restarting, `restart` stops and starts the next
-    /// node. `holds` checks further conditions of a node that is up.
+    /// Continues the rolling restart. `restart` stops and starts the next node. `holds` checks
+    /// further conditions of a node that is up.
     pub fn proceed(
         &mut self,
         world: &mut dyn World,
@@ -120,7 +114,7 @@ impl Round {
     }
 }
 
-/// Returns true if the process of a node still exists, as the kernel of the node's host reports it.
+/// Queries a host's kernel whether a node's process still exists.
 fn lives(world: &mut dyn Agents, node: NodeIndex, process: Identity) -> Result<bool, String> {
     match world.see(ExecutedBy::Node(node), Query::Process(process)) {
         Ok(QueryAnswer::Process(state)) => Ok(state.is_some()),
@@ -135,7 +129,6 @@ fn is_up(world: &mut dyn World, node: NodeIndex) -> Result<()> {
     each_other(world)
 }
 
-/// Checks that every node considers all nodes up.
 fn each_other(world: &mut dyn World) -> Result<()> {
     let nodes = world.nodes();
     for node in nodes.indexes() {
@@ -149,8 +142,8 @@ fn each_other(world: &mut dyn World) -> Result<()> {
     Ok(())
 }
 
-/// Observes all nodes as a client, and also by the status that nodes report for each other. The
-/// target is healthy if all nodes are up.
+/// Observes all nodes as a client, and by their views of each other. The target is healthy if all
+/// nodes are up.
 pub(crate) fn all_up(world: &mut dyn World, limit: Duration) -> Observation {
     let clients = observation::all_clients(world, limit);
     if !clients.is_whole() {
@@ -170,9 +163,8 @@ pub(crate) fn all_up(world: &mut dyn World, limit: Duration) -> Observation {
     }
 }
 
-/// Observes in the kernels of the hosts which nodes have a process other than that in `before`. The
-/// fault is present if at least one node has a new process. Other observations show whether the
-/// target is healthy.
+/// Observes in the hosts' kernels which processes in `before` have ended. The fault is present if
+/// at least one node has another process. This observation does not show the health of the target.
 pub(crate) fn others(world: &mut dyn Agents, before: &PerNode<Option<Identity>>) -> Observation {
     let (mut new, mut unknown) = (Vec::new(), Vec::new());
     for (node, process) in before.pairs() {
@@ -203,7 +195,7 @@ pub(crate) fn others(world: &mut dyn Agents, before: &PerNode<Option<Identity>>)
     }
 }
 
-/// Adds a condition to `seen`. The target is healthy only if all nodes are up.
+/// Adds the condition for a healthy target that all nodes are up.
 pub(crate) fn and_all_up(world: &mut dyn World, seen: Observation, limit: Duration) -> Observation {
     seen.confirm(all_up(world, limit))
 }

@@ -1,5 +1,5 @@
-//! Tests of life cycles on a simulated clock. Some of the simulated nodes behave as expected, and
-//! others do not.
+//! Tests of life cycles on a simulated clock, with nodes that behave as expected and others that do
+//! not.
 
 mod long_operations;
 mod sim;
@@ -36,8 +36,7 @@ fn every_fault_is_confirmed_both_ways_and_ends_on_command() {
     }
 }
 
-/// Returns the kinds of faults that are possible on remote machines, whose links cassay does not
-/// change.
+/// Returns the kinds of faults on remote machines, whose links cassay does not change.
 fn machine_kinds() -> impl Iterator<Item = &'static FaultKind> {
     let is_of_links =
         |one: &Capability| [Capability::LinkRate, Capability::LinkDelay].contains(one);
@@ -64,8 +63,8 @@ fn machines_lose_themselves_what_a_switch_would() {
     }
 }
 
-/// The network of a machine has other users, so cassay may drop only packets of connections to
-/// ports of nodes.
+/// Other users share a machine's network, so cassay may drop only packets of connections to nodes'
+/// ports.
 #[test]
 fn machines_lose_nothing_but_what_belongs_to_ports_of_nodes() {
     for (name, at, clients) in [
@@ -89,8 +88,7 @@ fn machines_lose_nothing_but_what_belongs_to_ports_of_nodes() {
         for (_, loss) in &sim.own_losses {
             assert!(loss.tcp_ports.iter().all(|port| ports.contains(port)));
             assert!(!loss.tcp_ports.is_empty() && loss.peers.iter().all(|one| hosts.contains(one)));
-            // A loss may match packets of any peer only if the port is that of a node on the
-            // machine itself.
+            // Without peers, the port must belong to a node on the machine itself.
             assert!(
                 !loss.peers.is_empty() || loss.end == PortEnd::Ours,
                 "{loss:?}"
@@ -131,7 +129,6 @@ fn nodes_of_machines_are_not_started_elsewhere() {
     assert!(told, "{outcome:#?}");
 }
 
-/// The injector reports success, but the observers see no fault.
 #[test]
 fn a_fault_that_does_nothing_is_a_mismatch() {
     for kind in at_once() {
@@ -180,8 +177,7 @@ fn a_fault_that_does_not_heal_is_a_mismatch() {
     assert!(sim.now_ns >= 10 * S + KINDS[0].healed_within.as_nanos() as u64);
 }
 
-/// Cassandra may stop permanently after a disk failure, or after it could not open a file. The node
-/// does so in one of the two simulations.
+/// Cassandra may stop permanently after a disk failure, or after it could not open a file.
 #[test]
 fn a_node_that_does_not_come_back_by_itself_is_started_again() {
     let kind = FaultKind::find("node-descriptors").unwrap();
@@ -198,7 +194,6 @@ fn a_node_that_does_not_come_back_by_itself_is_started_again() {
     }
 }
 
-/// The nodes answer on another host while their host is off, and are on their own host at the end.
 #[test]
 fn nodes_of_a_host_without_power_are_started_elsewhere() {
     let kind = FaultKind::find("host-power-off").unwrap();
@@ -241,8 +236,6 @@ fn nodes_of_a_host_without_power_are_started_elsewhere() {
     );
 }
 
-/// In these cases, a data folder that should be empty has files, or the ring still contains a node
-/// that should have left.
 #[test]
 fn a_node_that_keeps_its_data_or_its_place_is_a_mismatch() {
     let keeps_data = || Sim {
@@ -273,8 +266,6 @@ fn a_node_that_keeps_its_data_or_its_place_is_a_mismatch() {
     }
 }
 
-/// The node runs and answers clients, but it is not healthy, because the other nodes consider it
-/// down and send it no requests.
 #[test]
 fn a_node_that_the_others_hold_to_be_down_is_not_back() {
     let sim = Sim {
@@ -288,8 +279,7 @@ fn a_node_that_the_others_hold_to_be_down_is_not_back() {
     assert!(last.words.contains("report the node as down"), "{last:?}");
 }
 
-/// The node may stream data for longer than the time limit of the healing. The limit applies only
-/// to a node that does not stream.
+/// The time limit of the healing applies only to a node that does not stream.
 #[test]
 fn a_node_that_streams_is_waited_for() {
     for name in ["data-lost", "node-decommission", "node-remove"] {
@@ -305,8 +295,7 @@ fn a_node_that_streams_is_waited_for() {
     }
 }
 
-/// A node that has not left the ring must not be started without data, because the ring would
-/// refuse it.
+/// The ring would refuse a node without data that has not left before.
 #[test]
 fn a_node_comes_back_when_it_has_left() {
     let kind = FaultKind::find("node-decommission").unwrap();
@@ -348,8 +337,7 @@ fn a_fault_waits_for_a_node_that_comes_back_from_the_one_before() {
     assert!(sim.injected.is_empty());
 }
 
-/// A volume can have only one fault at a time. Otherwise cassay would mistake a block that a killed
-/// command has corrupted for the original.
+/// Otherwise cassay would mistake a block that a killed command has corrupted for the original.
 #[test]
 fn a_fault_waits_for_a_volume_that_something_else_has_broken() {
     for kind in at_once().filter(|kind| kind.takes_volume()) {
@@ -380,7 +368,7 @@ fn a_disk_that_is_still_slow_is_not_taken_as_its_baseline() {
     assert_eq!(words(&steps)[..3], ["waiting", "checked", "injecting"]);
 }
 
-/// While a host is healed, its volume is unmounted, so its agent cannot make observations.
+/// The volume of a host that is being healed is unmounted, so its agent cannot make observations.
 #[test]
 fn a_fault_waits_until_somebody_can_look_and_not_for_ever() {
     let sim = Sim {

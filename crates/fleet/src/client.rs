@@ -1,8 +1,7 @@
 //! A client that applies its share of a load, and reports its results each second.
 //!
-//! Invariants: a client stops its load if its controller has ended, or if the controller is silent
-//! for longer than the client's lease. After a client has ended, its machine has no files of the
-//! client.
+//! Invariants: a client stops its load if its controller has ended, or is silent for longer than
+//! the client's lease. An ended client leaves no files on its machine.
 
 use crate::client_figures::throttled_ns;
 use crate::client_requests::{
@@ -29,7 +28,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use workload::Program;
 
-/// Time limit for a controller to send its first request to a client.
+/// Time limit for a controller's first request to a client.
 const BEGIN_LIMIT: Duration = Duration::from_secs(60);
 
 /// Time limit for the load to end after the controller has ended.
@@ -38,7 +37,6 @@ const END_LIMIT: Duration = Duration::from_secs(3);
 /// Result of compiling the controller's sources in a client.
 #[derive(Clone)]
 pub struct CompiledSources {
-    /// The program of operations.
     pub program: Arc<Program>,
     /// Credentials, encryption and protocol of the connections to the cluster.
     pub access: load::Access,
@@ -48,32 +46,31 @@ pub struct CompiledSources {
 /// crate. The controller passes sources to [`Clients`](crate::Clients) as text that only the maker
 /// can interpret.
 pub trait Maker: Sync {
-    /// Stores a large file of `bytes` bytes. Sources refer to such a file by name, but do not
-    /// contain it.
+    /// Stores a large file of `bytes` bytes. Sources contain only the name of such a file.
     ///
     /// # Errors
     /// This build does not store such files, or the file is incomplete.
     fn keep(&self, from: &mut dyn Read, bytes: u64) -> Result<()>;
 
-    /// Compiles the program of operations from sources. Also reads the access to the cluster.
+    /// Compiles the program of operations from sources, and reads the access to the cluster.
     ///
     /// # Errors
     /// The sources do not come from this build.
     fn make(&self, sources: &str) -> Result<CompiledSources>;
 
-    /// Measures the operations per second that this client can perform on a local null target, with
-    /// this number of workers on these CPUs. If `cpus` is empty, workers are not pinned. Returns
-    /// `None` if the machine was too busy.
+    /// Measures the operations per second of this client on a local null target, with `workers`
+    /// workers. They are pinned to `cpus` unless it is empty. Returns `None` if the machine was too
+    /// busy.
     ///
     /// # Errors
     /// The null target does not accept the program.
     fn ceiling(&self, sources: &str, workers: usize, cpus: &[usize]) -> Result<Option<f64>>;
 
-    /// Returns the description of the machine, for records.
+    /// Returns the description of the machine for records.
     fn machine(&self) -> serde_json::Value;
 }
 
-/// Runs as a client if this process was started as a client, and returns the exit code. Otherwise
+/// Runs as a client if this process was started as one, and returns the exit code. Otherwise
 /// returns `None`. The caller must call this function before it starts a thread.
 pub fn answer(maker: &'static dyn Maker) -> Option<u8> {
     let words: Vec<String> =
@@ -145,8 +142,7 @@ impl ClientState {
         }
     }
 
-    /// Locks the state. A poisoned lock is accepted, because a panic cannot make the state
-    /// inconsistent.
+    /// Locks the state, even if it is poisoned. A panic cannot make the state inconsistent.
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -268,8 +264,8 @@ impl Serve<ClientState> for Go {
         let armed = inner.armed.take().context("the client is not ready")?;
         let outbox = client.outbox.clone();
         let (sender, steering) = channel();
-        // The thread that receives the intervals also starts the load, because this thread has a
-        // high priority.
+        // The thread that receives the intervals also starts the load, because it has a high
+        // priority.
         let offering = std::thread::Builder::new()
             .name("client-load".into())
             .spawn(move || {
@@ -298,8 +294,7 @@ impl Serve<ClientState> for Steer {
             }
             Steer::Abandon => steering.abandon(),
         }
-        // The time is read after the change was passed on, because the workers learn of the change
-        // only then.
+        // The workers learn of the change only now.
         Ok(HeardAt {
             at_ns: clock::now_ns(),
         })
@@ -344,7 +339,7 @@ fn offer(mut load: Load, outbox: &Outbox) {
     outbox.note(&Note::Ended(ended));
 }
 
-/// Adds the times of the measured population in an interval to the sum, kind by kind.
+/// Adds an interval's times of the measured population to the sum, kind by kind.
 fn add_population(population: &mut Vec<KindInterval>, interval: &Interval) {
     population.resize_with(interval.kinds.len(), KindInterval::default);
     for (sum, kind) in population.iter_mut().zip(&interval.kinds) {
@@ -355,8 +350,8 @@ fn add_population(population: &mut Vec<KindInterval>, interval: &Interval) {
     }
 }
 
-/// Packs kinds into texts that fit into a message. Calls `with` for each text, together with the
-/// index of the first kind in the text.
+/// Packs kinds into texts that fit into a message. Calls `with` with the index of each text's first
+/// kind and the text.
 fn in_pieces(kinds: &[KindInterval], mut with: impl FnMut(usize, String)) {
     let mut at = 0;
     while at < kinds.len() {

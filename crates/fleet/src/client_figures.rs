@@ -8,20 +8,19 @@ use measure::{ClientCount, ClientInterval, Histogram, KindInterval, Outcome};
 /// One interval of a client under load.
 #[derive(Clone, Debug)]
 pub struct ClientSecond {
-    /// Position of the client in the fleet, counted from 0.
+    /// Index of the client in the fleet.
     pub client: usize,
     /// Number of the interval.
     pub index: u64,
-    /// Start of the interval on the local monotonic clock, in ns.
+    /// On the local monotonic clock.
     pub start_ns: u64,
-    /// End of the interval on the local monotonic clock, in ns.
+    /// On the local monotonic clock.
     pub end_ns: u64,
     /// True if the load was draining, so that no further operations became due.
     pub draining: bool,
-    /// Outcomes of the client's operations, including early operations.
+    /// Outcomes of the client's operations, including early ones.
     pub outcomes: OutcomeCounts,
-    /// p50, p99 and maximum of the latencies of the client's successes, in ns. Early operations are
-    /// included.
+    /// p50, p99 and maximum of the latencies of the client's successes, including early ones.
     pub latency_ns: [u64; 3],
     /// Figures that the client measures about itself.
     pub figures: ClientInterval,
@@ -30,16 +29,15 @@ pub struct ClientSecond {
 /// Current state of a client under load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientNow {
-    /// Name of the client, such as `client1`.
+    /// Name such as `client1`.
     pub name: String,
-    /// Place of the client: `here`, the name of the machine for `ssh`, or a pod and its Kubernetes
-    /// node.
+    /// `here`, the machine's name for `ssh`, or a pod and its Kubernetes node.
     pub place: String,
-    /// Last interval of the client. `None` before the first interval.
+    /// Last interval of the client, if any.
     pub second: Option<SecondNow>,
-    /// Time since the client's last message, in seconds. It is 0 if the client has ended normally.
+    /// Time since the client's last message. 0 if the client has ended normally.
     pub silent_s: f64,
-    /// Maximum error of the estimated offset of the client's clock, in ms. `None` if the offset is
+    /// Maximum error of the estimated offset of the client's clock. `None` if the offset is
     /// unknown.
     pub clock_bound_ms: Option<f64>,
     /// True if the controller has lost the client.
@@ -49,11 +47,10 @@ pub struct ClientNow {
 /// Summary of one interval of a client under load.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SecondNow {
-    /// Successful operations per second.
     pub ok_per_s: f64,
     /// Number of failed operations.
     pub errors: u64,
-    /// p99 of the latencies of successful operations, in ms.
+    /// p99 of the latencies of successful operations.
     pub p99_ms: f64,
     /// Number of operations that were sent more than 1 ms after their intended time.
     pub late: u64,
@@ -76,55 +73,50 @@ impl SecondNow {
     }
 }
 
-/// Final results of a client.
 #[derive(Clone, Debug, Default)]
 pub struct ClientEnd {
-    /// Name of the client, such as `client1`.
+    /// Name such as `client1`.
     pub name: String,
-    /// Place of the client: `here`, the name of the machine for `ssh`, or a pod and its Kubernetes
-    /// node.
+    /// `here`, the machine's name for `ssh`, or a pod and its Kubernetes node.
     pub place: String,
-    /// Number of event loops of the client.
+    /// Number of event loops.
     pub workers: usize,
     /// Number of connections at the start line.
     pub connections: usize,
-    /// Number of operations that the client sent.
     pub operations_sent: u64,
-    /// Time by which the client learned of the start line too late, in ns. It is 0 if the client
-    /// learned of it in time.
+    /// Time by which the client learned of the start line too late. 0 if it was in time.
     pub late_ns: u64,
-    /// Largest error bound of the estimated offset of the client's clock, in ns.
+    /// Largest error bound of the estimated offset of the client's clock.
     pub bound_ns: u64,
-    /// Times at which the client's monotonic clock or the local clock was set or stood still. Each
+    /// Times at which the client's monotonic clock or the local clock was set or stopped. Each
     /// entry has the local time and the amount of the change, in ns.
     pub breaks: Vec<(u64, i64)>,
     /// Times at which the client's wall clock was set. Each entry has the local time and the amount
     /// of the change, in ns.
     pub set: Vec<(u64, i64)>,
-    /// Time for which a CPU quota kept the client from running, in ns. `None` if the system does
-    /// not measure this time.
+    /// Time for which a CPU quota kept the client from running. `None` if the system does not
+    /// measure it.
     pub throttled_ns: Option<u64>,
     /// Latencies of the client's successes in the measured population.
     pub latency: Histogram,
-    /// Times of those operations of the measured population that this client performed, by kind.
+    /// Times of this client's operations in the measured population, by kind.
     pub population: Population,
-    /// Sentence about the loss of the client, with its name, the reason and the time. `None` if the
-    /// client stayed to the end.
+    /// Sentence about the loss of the client, with its name, the reason and the time.
     pub lost: Option<String>,
 }
 
-/// Times of those operations of the measured population that one client performed, by kind. The
-/// times are packed, because those of a hundred clients and a few kinds would otherwise take a GB.
+/// Times of one client's operations in the measured population, by kind. Unpacked, the times of a
+/// hundred clients and a few kinds would take a GB.
 #[derive(Clone, Debug, Default)]
 pub struct Population {
     kinds_count: usize,
-    /// Texts with packed kinds, each with the index of the first kind in the text.
+    /// Texts with packed kinds, each with the index of its first kind.
     packed: Vec<(usize, String)>,
 }
 
 impl Population {
-    /// Adds a packed text with the times of some of `kinds_count` kinds, beginning with the kind at
-    /// index `at`. Returns the kinds that were added.
+    /// Adds a packed text with some of `kinds_count` kinds, the first of which has the index `at`.
+    /// Returns the added kinds.
     ///
     /// # Errors
     /// The text was not made by `pack_kinds`, or has too many kinds.
@@ -145,8 +137,7 @@ impl Population {
     }
 
     /// Returns the latencies, service times and times of failures of each kind, in the program's
-    /// order, without other data. The list is empty for a client that was lost before it reported
-    /// these times.
+    /// order. Empty for a client that was lost before it reported these times.
     pub fn kinds(&self) -> Vec<KindInterval> {
         let mut kinds = vec![KindInterval::default(); self.kinds_count];
         for (at, packed) in &self.packed {
@@ -159,20 +150,18 @@ impl Population {
 /// Estimate of a client's clock at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockReading {
-    /// Position of the client in the fleet, counted from 0.
+    /// Index of the client in the fleet.
     pub client: usize,
-    /// Time of the estimate on the local monotonic clock, in ns.
+    /// Time of the estimate on the local monotonic clock.
     pub at_ns: u64,
-    /// Offset of the client's monotonic clock to the local clock, in ns. The offset is positive if
-    /// the client's clock is ahead.
+    /// Client's monotonic clock minus the local clock.
     pub ahead_ns: i64,
-    /// Maximum error of the offset, in ns.
+    /// Maximum error of the offset.
     pub bound_ns: u64,
 }
 
-/// Returns the time for which a quota kept this process's control group from its CPUs since the
-/// group was created. Returns `None` if the system does not measure this time, because it has
-/// control groups of version 1 or no control groups.
+/// Returns the time for which a quota kept this process's control group from its CPUs since its
+/// creation, in ns. Returns `None` without control groups of version 2.
 pub(crate) fn throttled_ns() -> Option<u64> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?;

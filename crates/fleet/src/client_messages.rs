@@ -1,7 +1,7 @@
 //! Reads the messages of clients under load, and merges their intervals.
 //!
-//! Invariants: each interval is returned once, in order, and only after all clients have completed
-//! it. It includes every message about this interval. Intervals do not overlap.
+//! Invariants: each interval is returned once, in order, after all clients have completed it. It
+//! includes every message about this interval. Intervals do not overlap.
 
 use crate::client_figures::{ClientEnd, ClientSecond, SecondNow};
 use crate::client_requests::{EndNote, IntervalNote, KeptNote, Note};
@@ -14,19 +14,18 @@ use load::RecordPiece;
 use measure::{Interval, IntervalTiles, KindInterval, SourceProgress};
 use std::io::Read;
 
-/// Threshold above which the wall clock counts as having been set, in ns. The threshold applies to
-/// the movement relative to the monotonic clock between two intervals. Slewing changes the clock by
-/// at most 500 ppm, so its effect is below the threshold unless an interval is delayed for a
-/// minute.
+/// Minimum movement of the wall clock relative to the monotonic clock between two intervals that
+/// counts as a set clock, in ns. Slewing by at most 500 ppm remains below this threshold unless an
+/// interval is delayed for a minute.
 const SET_NS: u64 = 30_000_000;
 
 /// Progress of one client, according to its messages so far.
 pub(crate) struct ClientCourse {
-    /// Time of the start line on the client's clock, in ns.
+    /// Time of the start line on the client's clock.
     pub theirs_start_ns: u64,
-    /// Intervals that the client has completed. `None` if the client has ended or is lost.
+    /// Completed intervals. `None` if the client has ended or is lost.
     pub next: Option<SourceProgress>,
-    /// Time of the client's last message on the local monotonic clock, in ns.
+    /// Time of the client's last message on the local monotonic clock.
     pub heard_ns: u64,
     pub end: ClientEnd,
     pub ended: Option<EndNote>,
@@ -35,7 +34,7 @@ pub(crate) struct ClientCourse {
 }
 
 impl ClientCourse {
-    /// Returns the progress of a client that has not sent a message yet.
+    /// Creates the progress of a client without messages.
     pub fn new(name: &str, place: &str) -> ClientCourse {
         ClientCourse {
             theirs_start_ns: 0,
@@ -57,7 +56,7 @@ impl ClientCourse {
 pub(crate) struct Merging {
     tiles: IntervalTiles,
     pub seconds: Vec<ClientSecond>,
-    /// Time of the start line on the local monotonic clock, in ns.
+    /// Time of the start line on the local monotonic clock.
     pub start_ns: u64,
     kinds_count: usize,
 }
@@ -73,7 +72,7 @@ impl Merging {
     }
 
     /// Processes a message of client number `number`. Returns the piece of records in the message,
-    /// if it contains one.
+    /// if any.
     ///
     /// # Errors
     /// The message has an unknown form, or reports that the load has failed. The error then
@@ -147,8 +146,7 @@ impl Merging {
         Ok(())
     }
 
-    /// Returns the interval with this number. The interval is empty if no client has reported it
-    /// yet.
+    /// Returns the interval with this number, which is empty if no client has reported it yet.
     fn interval_at(&mut self, index: u64) -> &mut Interval {
         let kinds_count = self.kinds_count;
         self.tiles.at(index, || vec![KindInterval::default(); kinds_count])
@@ -160,7 +158,6 @@ impl Merging {
         self.tiles.take(SourceProgress::of_all(open))
     }
 
-    /// Returns true if all intervals have been returned.
     pub fn is_empty(&self) -> bool {
         self.tiles.is_empty()
     }
@@ -194,7 +191,7 @@ mod tests {
 
     const PER_S: u64 = 100;
 
-    /// A simulated client, which ends its intervals at these seconds.
+    /// Simulated client, which ends its intervals at these seconds.
     struct SimulatedClient {
         number: usize,
         ends_s: Vec<u64>,
@@ -251,7 +248,7 @@ mod tests {
     }
 
     /// In one run, client3 was stopped for 3 s. All 3600 operations of 12 s were answered, but an
-    /// earlier version added 14 s, and so stated 257 instead of 300 op/s.
+    /// earlier version added up 14 s, and reported 257 instead of 300 op/s.
     #[test]
     fn a_stopped_client_does_not_lengthen_the_window() {
         let steady: Vec<u64> = (1..=12).collect();

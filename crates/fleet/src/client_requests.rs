@@ -1,5 +1,4 @@
-//! Requests to a client, and messages that a client sends without a request. Both sides use these
-//! types.
+//! Requests to a client, and messages that a client sends without a request.
 
 use anyhow::{Result, bail};
 use load::{
@@ -14,13 +13,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use workload::{Program, Stage};
 
-/// Maximum number of bytes of a text, or of packed data, in a message. A frame has 1 MiB.
+/// Maximum number of bytes of text or packed data in a message. A frame has 1 MiB.
 pub(crate) const PIECE_BYTES: usize = 256 << 10;
 
 /// First message to a client.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Begin {
-    /// Maximum time for which the controller may be silent, in seconds.
+    /// Maximum time for which the controller may be silent.
     pub lease_s: u64,
 }
 
@@ -28,7 +27,7 @@ pub(crate) struct Begin {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Describe;
 
-/// Description of a client's machine, in the answer to [`Describe`].
+/// Description of a client's machine, the answer to [`Describe`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Description {
     /// Number of CPUs that the client may use.
@@ -46,8 +45,8 @@ pub(crate) struct TakeSources {
     pub is_last: bool,
 }
 
-/// Sends a piece of a large file in base64. Sources refer to such a file by name, but do not
-/// contain it. After the last piece, the client stores the file.
+/// Sends a piece of a large file in base64. Sources contain only the name of such a file. After the
+/// last piece, the client stores the file.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct TakeLarge {
     /// Text that the client appends to the earlier pieces. The first piece begins a new file.
@@ -67,7 +66,7 @@ pub(crate) struct MeasureCeiling {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Arm {
     pub asked: ClientConfig,
-    /// Number of operations for which the fingerprint is computed.
+    /// Number of operations in the fingerprint.
     pub fingerprint_operations: u64,
 }
 
@@ -77,7 +76,7 @@ pub(crate) struct Go {
     pub start_ns: u64,
 }
 
-/// Changes a running load, at times of the client's clock. The answer is the time at which the
+/// Changes a running load at times of the client's clock. The answer is the time at which the
 /// client had passed the change on to its workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Steer {
@@ -86,7 +85,7 @@ pub(crate) enum Steer {
     Abandon,
 }
 
-/// Drops a load that is prepared, and ends a load that is running.
+/// Drops a prepared load, and ends a running one.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Disarm;
 
@@ -99,8 +98,8 @@ pub(crate) struct IsArmed {
 }
 
 impl Steer {
-    /// Returns the time of the first change, on the client's clock. Returns `None` if the client
-    /// makes the change immediately.
+    /// Returns the time of the first change on the client's clock. Returns `None` for an immediate
+    /// change.
     pub fn first_ns(self) -> Option<u64> {
         match self {
             Steer::StopAt(at_ns) => Some(at_ns),
@@ -110,10 +109,10 @@ impl Steer {
     }
 }
 
-/// Time at which a client learned of the start line, of the window, or of the end of the load.
+/// Time at which a client learned of the start line, the window, or the end of the load.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct HeardAt {
-    /// Time on the client's clock, in ns.
+    /// On the client's clock.
     pub at_ns: u64,
 }
 
@@ -137,18 +136,17 @@ calls! {
     Disarm = "end-its-load" -> ();
 }
 
-/// Messages that a client sends without a request while it is under load. The messages about kinds
-/// in an interval come before the message about its end.
+/// Message that a client under load sends without a request. The messages about kinds of an
+/// interval precede the message about its end.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Note {
     /// Some kinds of the next interval.
     Kinds(KindsNote),
-    /// The end of an interval, with its results except those of kinds.
+    /// End of an interval, with its results except those of kinds.
     Interval(IntervalNote),
-    /// Records of operations, in packed form.
+    /// Packed records of operations.
     Kept(KeptNote),
-    /// Times of some kinds in the measured population over all intervals. These messages come after
-    /// the last interval.
+    /// Times of some kinds in the measured population over all intervals, after the last interval.
     Population(PopulationNote),
     /// The load has ended, or has failed for this reason.
     Ended(Result<EndNote, String>),
@@ -171,23 +169,22 @@ pub(crate) struct PopulationNote {
     pub packed: String,
 }
 
-/// An interval, without the results of its kinds.
+/// Interval without the results of its kinds.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct IntervalNote {
     pub index: u64,
-    /// Start of the interval, in ns since the start line.
+    /// Time since the start line.
     pub start_ns: u64,
     pub end_ns: u64,
     pub draining: bool,
     pub outcomes: OutcomeCounts,
     pub latency_ns: [u64; 3],
-    /// Figures that the client measures about itself, in packed form.
+    /// Figures that the client measures about itself, packed.
     pub client: String,
-    /// Wall clock minus monotonic clock, in ns.
+    /// Wall clock minus monotonic clock.
     pub day_ns: i64,
 }
 
-/// A piece of the client's records.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct KeptNote {
     pub what: load::RecordKind,
@@ -205,22 +202,22 @@ pub(crate) struct EndNote {
     pub workers: usize,
     pub realtime: bool,
     pub connections: usize,
-    /// The first errors, each with outcome, node and message.
+    /// First errors, each with outcome, node and message.
     pub first_errors: Vec<(measure::Outcome, String, String)>,
-    /// The first rows with wrong content, each with its number and the kind of difference.
+    /// First rows with wrong content, each with its number and the kind of difference.
     #[serde(default)]
     pub missed_rows: Vec<(u64, measure::WriteMismatch)>,
-    /// Periods of failures, each with the node, the number of failures, and the start and end of
-    /// the period in ns since the start line.
+    /// Periods of failures, each with the node, the number of failures, and start and end in ns
+    /// since the start line.
     pub failures: Vec<(String, u64, [u64; 2])>,
     #[serde(default)]
     pub slowest: Vec<SlowNote>,
     /// Time for which a CPU quota kept the client's control group from running since the start
-    /// line, in ns. `None` if the system does not measure this time.
+    /// line. `None` if the system does not measure it.
     pub throttled_ns: Option<u64>,
 }
 
-/// One of the slowest operations of a client. Times count from the start line, in ns.
+/// One of a client's slowest operations, with times in ns since the start line.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct SlowNote {
     pub number: u64,
@@ -371,7 +368,7 @@ impl ClientConfig {
         }
     }
 
-    /// Converts a message back to the configuration of a client, with this program and this access.
+    /// Converts a message back to the configuration of a client.
     ///
     /// # Errors
     /// A word in the configuration is unknown.
@@ -429,7 +426,7 @@ impl ClientConfig {
     }
 }
 
-/// Converts an offset between two clocks to the type that merging records uses.
+/// Converts an offset between two clocks to the type for merging records.
 pub(crate) fn their_time(offset: remote::Offset) -> ClockConversion {
     ClockConversion {
         ahead_ns: offset.ahead_ns,

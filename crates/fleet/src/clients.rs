@@ -18,13 +18,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-/// Maximum time of silence, in seconds. After this time, a client stops its load, and the
-/// controller counts the client as lost. An interval takes one second, and on an overloaded machine
-/// it may be delayed by one or two seconds.
+/// Maximum time of silence, in seconds. A client then stops its load, and the controller considers
+/// the client lost. An interval takes one second, and may be delayed by one or two seconds on an
+/// overloaded machine.
 pub(crate) const SILENCE_S: u64 = 5;
 
-/// Environment variable that marks clients on the controller's machine, so that they can be found.
-/// Its value is the pid of the run.
+/// Environment variable that marks clients on the controller's machine. Its value is the pid of the
+/// run.
 const MARK: &str = "CASSAY_CLIENT";
 
 /// Time limit of a call that only queries a client.
@@ -37,55 +37,52 @@ const END_LIMIT: Duration = Duration::from_secs(5);
 pub(crate) const WORK_LIMIT: Duration = Duration::from_secs(180);
 
 /// Number of clock exchanges at the start. In a test over ssh with a busy machine, the fastest of
-/// this number of exchanges was accurate to 0.1 ms.
+/// 64 exchanges was accurate to 0.1 ms.
 const FIRST_EXCHANGES: usize = 64;
 
 /// Interval between later clock exchanges.
 const CLOCK_EVERY: Duration = Duration::from_millis(500);
 
-/// Interval at which the estimated offset of a clock is recorded.
+/// Interval at which a clock's estimated offset is recorded.
 const CLOCK_NOTED_EVERY_NS: u64 = 10 * clock::SECOND_NS;
 
-/// The machine on which a client runs, with the client's CPUs and workers.
+/// Machine of a client, with the client's CPUs and workers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seat {
     /// Way to reach the machine. `None` for the local machine.
     pub far: Option<Destination>,
     /// Number of event loops. `None` means half of the number of CPUs.
     pub workers: Option<usize>,
-    /// CPUs to which the event loops are pinned. If the list is empty, the event loops are not
-    /// pinned.
+    /// CPUs to which the event loops are pinned, unless the list is empty.
     pub cpus: Vec<usize>,
 }
 
 impl Seat {
-    /// Describes the place of the client. The text is `here`, the machine's name for `ssh`, or a
-    /// pod and its Kubernetes node.
+    /// Returns `here`, the machine's name for `ssh`, or a pod and its Kubernetes node.
     pub fn place(&self) -> String {
         self.far.as_ref().map_or_else(|| "here".to_owned(), Destination::words)
     }
 }
 
-/// A connected client.
+/// Connected client.
 #[derive(Debug)]
 pub struct Client {
-    /// Name of the client, such as `client1`.
+    /// Name such as `client1`.
     pub name: String,
-    /// Machine on which the client runs.
     pub seat: Seat,
     /// Number of CPUs that the client's process may use.
     pub cpus: usize,
-    /// Description of the client's machine, which its maker provides.
+    /// Description of the client's machine by its [`Maker`](crate::Maker).
     pub machine: serde_json::Value,
     pub(crate) link: Arc<Link>,
     pub(crate) clock: Arc<ClientClock>,
 }
 
-/// Estimates of a client's clock. A separate thread updates them.
+/// Estimates of a client's clock, which a separate thread updates.
 #[derive(Debug, Default)]
 pub(crate) struct ClientClock {
     known: Mutex<KnownClock>,
-    /// Time of the client's last answer on the local monotonic clock, in ns.
+    /// Time of the client's last answer on the local monotonic clock.
     heard_ns: AtomicU64,
 }
 
@@ -93,8 +90,7 @@ pub(crate) struct ClientClock {
 struct KnownClock {
     theirs: ClockOffset,
     breaks: Vec<(u64, i64)>,
-    /// Estimates that are recorded every few seconds, each with the local time in ns and the
-    /// offset.
+    /// Recorded estimates, each with the local time in ns.
     noted: Vec<(u64, Offset)>,
 }
 
@@ -111,15 +107,15 @@ impl ClientClock {
         self.lock().theirs.offset()
     }
 
-    /// Clears the recorded estimates, for a new load.
+    /// Clears the recorded estimates for a new load.
     pub fn begin(&self) {
         let mut known = self.lock();
         known.breaks.clear();
         known.noted.clear();
     }
 
-    /// Returns the times at which a clock was set or stood still since [`ClientClock::begin`]. Each
-    /// has the amount of the change.
+    /// Returns the times at which a clock was set or stopped since [`ClientClock::begin`], each
+    /// with the amount of the change.
     pub fn breaks(&self) -> Vec<(u64, i64)> {
         self.lock().breaks.clone()
     }
@@ -156,22 +152,22 @@ impl ClientClock {
     }
 }
 
-/// The clients of a run. Dropping this value ends the clients.
+/// Clients of a run. Dropping this value ends the clients.
 #[derive(Debug)]
 pub struct Clients {
     all: Vec<Client>,
-    /// The sources that all clients have received.
+    /// Sources that all clients have received.
     sources: Mutex<String>,
     /// Names of the large files that all clients have received.
     given: Mutex<BTreeSet<String>>,
 }
 
 impl Clients {
-    /// Starts a client on every seat, all at the same time.
+    /// Starts a client on every seat in parallel.
     ///
     /// # Errors
-    /// Some clients could not be started. The error lists these clients with the reasons. In this
-    /// case, all started clients are ended.
+    /// Clients could not be started. The error lists them with the reasons. The started clients are
+    /// ended.
     pub fn open(seats: &[Seat]) -> Result<Clients> {
         let links: Vec<(usize, Arc<Link>)> =
             (1..).zip(links(seats)?.into_iter().map(Arc::new)).collect();
@@ -191,7 +187,6 @@ impl Clients {
         }
     }
 
-    /// Returns all clients, in order.
     pub fn all(&self) -> &[Client] {
         &self.all
     }
@@ -205,9 +200,9 @@ impl Clients {
         })
     }
 
-    /// Sends a large file to all clients, unless they already have it. Sources refer to such a file
-    /// by name, but do not contain it. The name is a digest of the content. `write` writes the
-    /// bytes of the file once for each client.
+    /// Sends a large file to all clients, unless they already have it. Sources contain only the
+    /// name of such a file, which is a digest of its content. `write` writes the bytes of the file
+    /// once for each client.
     ///
     /// # Errors
     /// A client cannot store the file, or has ended.
@@ -244,9 +239,8 @@ impl Clients {
         Ok(())
     }
 
-    /// Measures the ceilings of all clients in parallel. A ceiling is the number of operations per
-    /// second that a client can perform on its own null target. A ceiling is `None` if the client's
-    /// machine was too busy.
+    /// Measures the ceilings of all clients in parallel, in operations per second on a client's own
+    /// null target. A ceiling is `None` if the client's machine was too busy.
     ///
     /// # Errors
     /// A null target does not accept the program, or a client has ended.
@@ -263,7 +257,7 @@ impl Clients {
     /// Calls `with` for all clients in parallel.
     ///
     /// # Errors
-    /// All failures, each with the clients that it affects.
+    /// All failures, each with the affected clients.
     pub(crate) fn each<T: Send>(
         &self,
         with: impl Fn(&Client) -> Result<T> + Sync,
@@ -272,15 +266,14 @@ impl Clients {
         all_or_failures(done.zip(&self.all).map(|(done, client)| (done, client.words())))
     }
 
-    /// Ends the load of the clients. An error is ignored, because a client that has ended does not
-    /// apply load.
+    /// Ends the load of the clients. Ignores errors, because an ended client applies no load.
     pub(crate) fn disarm(&self) {
         at_once(&self.all, |client| client.link.call(&Disarm, LIMIT)).for_each(drop);
     }
 }
 
 impl Client {
-    /// Describes the client by its name and place, such as `client2 (db7)`.
+    /// Returns the client's name and place, such as `client2 (db7)`.
     pub fn words(&self) -> String {
         format!("{} ({})", self.name, self.seat.place())
     }
@@ -313,7 +306,7 @@ impl Client {
     }
 }
 
-/// A large file that is being sent to a client, piece by piece.
+/// Large file that is being sent to a client in pieces.
 struct Sending<'c> {
     client: &'c Client,
     piece: Vec<u8>,
@@ -355,7 +348,7 @@ impl Write for Sending<'_> {
         Ok(count)
     }
 
-    /// This does nothing, because the rest of the data is sent when the file is complete.
+    /// Does nothing, because the rest is sent when the file is complete.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -363,9 +356,9 @@ impl Write for Sending<'_> {
 
 impl Drop for Clients {
     fn drop(&mut self) {
-        // A client that loses its connection ends by itself. This call ensures that all clients
-        // have ended before the run continues. It kills a client on the controller's machine that
-        // does not react, for example because it was stopped.
+        // A client without a connection ends by itself. But all clients must end before the run
+        // continues, so a client on the controller's machine that does not react is killed. For
+        // example, it may be stopped.
         at_once(&self.all, |client| {
             let ended = client.link.end(END_LIMIT);
             if ended.is_err() && client.seat.far.is_none() {
@@ -398,7 +391,7 @@ fn links(seats: &[Seat]) -> Result<Vec<Link>> {
 }
 
 impl Client {
-    /// Sets up a client over an open connection. Queries its machine and its clock.
+    /// Sets up a client over an open connection: queries its machine and its clock.
     pub(crate) fn over(link: Arc<Link>, name: String, seat: Seat) -> Result<Client> {
         let Description { cpus, machine } = link.call(&Describe, LIMIT)?;
         let clock = Arc::new(ClientClock::default());
@@ -427,8 +420,8 @@ fn watch(link: &Weak<Link>, clock: &ClientClock) {
         let next = Deadline::after(CLOCK_EVERY);
         match link.upgrade() {
             Some(link) if clock.ask(&link).is_ok() => {}
-            // A silent client is queried again. The code that receives the intervals of the client
-            // decides whether it is lost.
+            // The code that receives the client's intervals decides whether a silent client is
+            // lost.
             Some(link) if link.lost().is_none() => {}
             _ => return,
         }

@@ -1,9 +1,8 @@
-//! Converts intervals to text and back. Histograms are written as their buckets, and counters as
-//! numbers.
+//! Converts intervals to text and back: histograms as their buckets, and counters as numbers.
 //!
-//! Invariant: reading returns exactly the counts that were written. Both sides are the same build,
-//! so counters have no names. All counters are listed here, so that the compiler detects a new
-//! counter that is missing.
+//! Invariant: reading returns exactly the written counts. Writer and reader are the same build, so
+//! counters have no names. This module lists all counters, so that the compiler detects a missing
+//! one.
 
 use anyhow::{Context, Result};
 use base64::Engine as _;
@@ -21,7 +20,7 @@ trait Visit {
     fn signed(&mut self, number: &mut i64) -> Option<()>;
     fn flag(&mut self, flag: &mut bool) -> Option<()>;
 
-    /// Returns true if an optional value is present. For a writer, the result is `here`.
+    /// Returns true if an optional value is present. A writer returns `here`.
     fn is_there(&mut self, here: bool) -> Option<bool>;
 }
 
@@ -54,8 +53,8 @@ impl Visit for Writer {
     }
 }
 
-/// Reader that adds the values that it reads to existing values. So the results of a client can be
-/// added to an interval directly.
+/// Reader that adds values to existing ones, so that the results of a client can be added to an
+/// interval.
 struct Reader<'b>(&'b [u8]);
 
 impl Reader<'_> {
@@ -215,11 +214,11 @@ fn client(visit: &mut impl Visit, client: &mut ClientInterval) -> Option<()> {
     Some(())
 }
 
-/// Error for packed data that another build has written.
+/// Error for packed data of another build.
 const NOT_OURS: &str = "the format of an interval differs from the format of this program";
 
-/// Packs as many kinds as fit into `bytes_max` bytes before base64 encoding, but at least one kind.
-/// Returns the encoded text, and the number of kinds that were packed.
+/// Packs as many kinds as fit into `bytes_max` bytes before base64 encoding, but at least one.
+/// Returns the text and the number of packed kinds.
 pub(crate) fn pack_kinds(kinds: &[KindInterval], bytes_max: usize) -> (String, usize) {
     let mut writer = Writer(Vec::new());
     let mut packed = 0;
@@ -235,7 +234,7 @@ pub(crate) fn pack_kinds(kinds: &[KindInterval], bytes_max: usize) -> (String, u
     (BASE64.encode(writer.0), packed)
 }
 
-/// Adds the kinds in a text to the kinds at the beginning of `to`.
+/// Adds the kinds in a text to the first kinds of `to`.
 ///
 /// # Errors
 /// The text was not made by [`pack_kinds`], or has more kinds than `to`.
@@ -256,7 +255,7 @@ pub(crate) fn pack_client(figures: &ClientInterval) -> String {
     BASE64.encode(writer.0)
 }
 
-/// Unpacks the figures that a client measures about itself from a text.
+/// Unpacks the figures that a client measures about itself.
 ///
 /// # Errors
 /// The text was not made by [`pack_client`].

@@ -17,15 +17,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// Interval between two checks for silent clients, in ns.
+/// Interval between two checks for silent clients.
 const LOOK_EVERY_NS: u64 = 100 * clock::MILLISECOND_NS;
 
-/// Result of waiting for the next interval.
 #[derive(Debug)]
 pub enum Next {
-    /// An interval has ended.
     Interval(Arc<Interval>),
-    /// A client is lost, for this reason. The other clients have been instructed to stop.
+    /// A client is lost, for this reason. The other clients are told to stop.
     Lost(String),
     /// The time limit of the wait has been reached.
     Time,
@@ -33,18 +31,17 @@ pub enum Next {
     Over,
 }
 
-/// Results of a load.
 #[derive(Debug)]
 pub struct FleetSummary {
     /// Summary of all clients together.
     pub all: Summary,
-    /// Results of each client. The list is empty if this process has generated the load itself.
+    /// Results of each client. Empty if this process has generated the load itself.
     pub clients: Vec<ClientEnd>,
     /// Estimates of the clients' clocks during the load.
     pub clocks: Vec<ClockReading>,
 }
 
-/// A running load. Dropping this value ends the load.
+/// Running load. Dropping this value ends the load.
 pub enum Fleet {
     /// A load that this process generates.
     Alone(Box<Load>),
@@ -53,7 +50,7 @@ pub enum Fleet {
 }
 
 impl Fleet {
-    /// Returns the time of the start line on the local monotonic clock, in ns.
+    /// Returns the time of the start line on the local monotonic clock.
     pub fn start_ns(&self) -> u64 {
         match self {
             Fleet::Alone(load) => load.start_ns(),
@@ -73,7 +70,6 @@ impl Fleet {
         }
     }
 
-    /// Changes the running load.
     pub fn steer(&mut self, flow: Flow) {
         match self {
             Fleet::Alone(load) => load.steer(flow),
@@ -81,8 +77,8 @@ impl Fleet {
         }
     }
 
-    /// Returns the names and places of the load's clients, in order. The list is empty if this
-    /// process generates the load.
+    /// Returns the names and places of the load's clients in order. Empty if this process generates
+    /// the load.
     pub fn clients(&self) -> impl Iterator<Item = (&str, &str)> {
         let said = match self {
             Fleet::Alone(_) => &[][..],
@@ -91,8 +87,7 @@ impl Fleet {
         said.iter().map(|said| (said.end.name.as_str(), said.end.place.as_str()))
     }
 
-    /// Returns the current states of the load's clients, in order. The list is empty if this
-    /// process generates the load.
+    /// Returns the states of the load's clients in order. Empty if this process generates the load.
     pub fn now(&self) -> Vec<ClientNow> {
         match self {
             Fleet::Alone(_) => Vec::new(),
@@ -100,8 +95,8 @@ impl Fleet {
         }
     }
 
-    /// Returns the clients' intervals since the last call. The list is empty if this process
-    /// generates the load.
+    /// Returns the clients' intervals since the last call. Empty if this process generates the
+    /// load.
     pub fn take_seconds(&mut self) -> Vec<ClientSecond> {
         match self {
             Fleet::Alone(_) => Vec::new(),
@@ -112,7 +107,7 @@ impl Fleet {
     /// Waits until all workers have ended, and adds up their results.
     ///
     /// # Errors
-    /// A worker was not able to wait for responses, or has panicked. A lost client is not an error.
+    /// A worker could not wait for responses, or has panicked. A lost client is not an error.
     pub fn end(self) -> Result<FleetSummary> {
         match self {
             Fleet::Alone(load) => Ok(FleetSummary {
@@ -125,18 +120,16 @@ impl Fleet {
     }
 }
 
-/// An event from a listening thread, with the number of the client.
+/// Event from a listening thread, with the number of the client.
 type Heard = (usize, Word);
 
 enum Word {
     Said(serde_json::Value),
     GoneNode,
-    /// The client learned of the start of its window or the end of its load too late. The value is
-    /// the delay in ns.
+    /// Delay in ns with which the client learned of the start of its window or the end of its load.
     Late(u64),
 }
 
-/// A load that several clients generate.
 pub struct FleetLoad {
     links: Vec<Arc<Link>>,
     clocks: Vec<Arc<ClientClock>>,
@@ -150,10 +143,10 @@ pub struct FleetLoad {
     window_from_ns: u64,
     interval_ns: u64,
     shown_ns: u64,
-    /// Losses of clients that have not been reported to the caller yet.
+    /// Losses of clients that the caller does not know yet.
     news: Vec<String>,
     is_over: bool,
-    /// Reason why the results are invalid. The reason is set if a worker has failed.
+    /// Reason why the results are invalid, if a worker has failed.
     failed: Option<String>,
 }
 
@@ -163,7 +156,7 @@ impl FleetLoad {
         for (number, client) in clients.iter().enumerate() {
             let hearing = hearing.clone();
             client.link.listen(Box::new(move |note| {
-                // The result is ignored. Sending fails if the receiver has already ended the load.
+                // Sending fails if the receiver has already ended the load.
                 let _ = hearing.send((number, note.map_or(Word::GoneNode, Word::Said)));
             }));
         }
@@ -201,9 +194,8 @@ impl FleetLoad {
         }
     }
 
-    /// Sets the start line, which is `start_ns` on the local clock. For each client, `theirs` has
-    /// the start line on the client's clock. It also has the time in ns by which the client learned
-    /// of it too late.
+    /// Sets the start line, `start_ns` on the local clock. For each client, `theirs` has the start
+    /// line on the client's clock, and the time in ns by which the client learned of it too late.
     pub(crate) fn begin(&mut self, start_ns: u64, theirs: Vec<(u64, u64)>) {
         self.merging.start_ns = start_ns;
         self.keeps.start_ns = start_ns;
@@ -270,7 +262,7 @@ impl FleetLoad {
         self.said.iter().enumerate().map(one).collect()
     }
 
-    /// Returns the time since a client's last message, or since the load began if that time is
+    /// Returns the time since a client's last message, or since the start of the load if that is
     /// shorter.
     fn silent_ns(&self, number: usize, now_ns: u64) -> u64 {
         let heard_ns = self.said[number].heard_ns.max(self.clocks[number].heard_ns());
@@ -306,9 +298,9 @@ impl FleetLoad {
         Ok(())
     }
 
-    /// Declares a client lost if it was silent for longer than its lease. A client whose threads
-    /// are all frozen sends no messages. A client that only waits for its CPUs still answers clock
-    /// queries, so it is not silent.
+    /// Declares a client lost if it was silent for longer than its lease. A client with only frozen
+    /// threads sends no messages. A client that waits for its CPUs still answers clock queries, so
+    /// it is not silent.
     fn look_for_silence(&mut self) {
         let now_ns = clock::now_ns();
         for number in 0..self.said.len() {
@@ -321,7 +313,7 @@ impl FleetLoad {
     }
 
     /// Records the loss of a client, and ends all clients. The remaining load would differ from the
-    /// requested load, so its results would be useless.
+    /// requested one, so its results would be useless.
     fn lose(&mut self, number: usize, why: String) {
         let now_ns = clock::now_ns();
         let said = &mut self.said[number];
@@ -441,8 +433,7 @@ fn add(all: &mut Summary, note: EndNote) {
 
 impl Drop for FleetLoad {
     fn drop(&mut self) {
-        // The call waits until the load has ended, so that all resources are free for the next
-        // load.
+        // Waits until the load has ended, so that all resources are free for the next load.
         let there = self.said.iter().zip(&self.links).filter(|(said, _)| said.next.is_some());
         std::thread::scope(|scope| {
             for (_, link) in there {
@@ -452,12 +443,12 @@ impl Drop for FleetLoad {
     }
 }
 
-/// Returns the time of an event for the messages of a trial. This is the time since the window
-/// began or, before the window, since the load began.
+/// Returns the time of an event for messages: since the start of the window or, before the window,
+/// since the start of the load.
 fn when(at_ns: u64, window_from_ns: u64, load_from_ns: u64) -> String {
     let since = |from_ns: u64| at_ns.saturating_sub(from_ns) as f64 / 1e9;
     if at_ns >= window_from_ns {
-        // A window that spans the whole load has no separate start time.
+        // A window that spans the whole load has no separate start.
         let from_ns = window_from_ns.max(load_from_ns);
         format!("{:.1} s after the window began", since(from_ns))
     } else {

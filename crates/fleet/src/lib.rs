@@ -1,9 +1,8 @@
 //! The only crate that divides a load among several clients: shares, one start line, one stream of
 //! intervals.
 //!
-//! A *client* is another process of this program, on the controller's machine or on another
-//! machine, with separate workers. All workers of all clients share the numbers and the times of
-//! the operations, so together they generate the same load as one client. [`Fleet`] is the
+//! A *client* is another process of this program, on any machine, with separate workers. The
+//! workers of all clients share the numbers and the times of the operations. [`Fleet`] is the
 //! controller's view of all clients, and appears as one load to its caller. [`answer`] runs one
 //! client.
 //!

@@ -3,8 +3,8 @@
 use anyhow::{Result, anyhow};
 use measure::number::counted;
 
-/// Calls `with` for all items in parallel, with one thread for each item. Returns the results in
-/// the order of the items.
+/// Calls `with` for all items in parallel, with one thread each. Returns the results in the order
+/// of the items.
 pub(crate) fn at_once<'a, A: Sync, T: Send>(
     all: &'a [A],
     with: impl Fn(&'a A) -> Result<T> + Sync,
@@ -21,7 +21,7 @@ pub(crate) fn at_once<'a, A: Sync, T: Send>(
     done.into_iter()
 }
 
-/// Maximum number of clients that an error message names for the same failure.
+/// Maximum number of clients in an error message about the same failure.
 const NAMED_MAX: usize = 3;
 
 /// Returns all results, or an error with each distinct failure and its clients.

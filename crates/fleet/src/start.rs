@@ -12,19 +12,19 @@ use measure::clock;
 const FINGERPRINT_OPERATIONS: u64 = 1000;
 
 /// Minimum time between sending the start line and the start line itself, in ns. The controller
-/// adds `WAYS_AHEAD` times the largest error bound of a client's clock offset, because this bound
-/// measures the transit time. So each client receives the start line in time.
+/// adds `WAYS_AHEAD` times the largest error bound of a clock offset, which measures the transit
+/// time. So the start line arrives in time.
 const START_AHEAD_NS: u64 = clock::SECOND_NS;
 const WAYS_AHEAD: u64 = 10;
 
 impl Clients {
-    /// Distributes the load of `config` among the clients, and starts all clients at one start
-    /// line. The number of workers in `config` is ignored. All clients must already have the
-    /// program's sources.
+    /// Distributes the load of `config` among the clients, and starts them at one start line.
+    /// Ignores the number of workers in `config`. All clients must already have the program's
+    /// sources.
     ///
     /// # Errors
     /// A client cannot connect, makes different operations from the same sources, or has ended. The
-    /// error lists all failures with their clients. In this case, no client applies load.
+    /// error lists all failures with their clients. No client then applies load.
     pub fn start(&self, config: &Config) -> Result<Fleet> {
         let begun = self.begin(config);
         if begun.is_err() {
@@ -103,9 +103,9 @@ impl Clients {
     }
 }
 
-/// Returns the CPUs of a client. If no CPUs are specified for a client on the controller's machine,
-/// the client uses the CPUs of the load. The list is rotated by `before`, the number of workers of
-/// earlier clients, so that clients use different CPUs if possible.
+/// Returns the CPUs of a client. Without its own CPUs, a client on the controller's machine uses
+/// the CPUs of the load, rotated by `before`, the number of workers of earlier clients. So clients
+/// use different CPUs if possible.
 fn cpus_of(client: &Client, config: &Config, before: usize) -> Vec<usize> {
     if client.seat.far.is_some() || !client.seat.cpus.is_empty() || config.cpus.is_empty() {
         return client.seat.cpus.clone();
@@ -115,9 +115,9 @@ fn cpus_of(client: &Client, config: &Config, before: usize) -> Vec<usize> {
     cpus
 }
 
-/// Returns the number of workers of each client, such that each worker has at least one operation
-/// in flight. If possible, clients get the number that they request. Otherwise clients get one
-/// worker at a time, in turn, until all workers are distributed.
+/// Returns the number of workers of each client, so that each worker has at least one operation in
+/// flight. Clients get the number that they request if possible. Otherwise the workers are
+/// distributed in turn.
 fn shares(asked: &[usize], in_flight: usize) -> Vec<usize> {
     let mut given = vec![0; asked.len()];
     let mut left = in_flight;
@@ -132,8 +132,7 @@ fn shares(asked: &[usize], in_flight: usize) -> Vec<usize> {
     given
 }
 
-/// Returns the configuration of each client. The configuration is `None` for a client without
-/// workers.
+/// Returns the configuration of each client. `None` for a client without workers.
 fn seated(config: &Config, workers: &[usize]) -> Vec<Option<Config>> {
     let all: usize = workers.iter().sum();
     let mut before = 0;

@@ -9,18 +9,17 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 
-/// Maximum number of clients that are started at a time. The number is limited, because cassay
-/// copies this program for each of them.
+/// Maximum number of clients that are started at a time. cassay copies this program for each of
+/// them.
 const STARTS_MAX: usize = 8;
 
 impl Clients {
-    /// Starts a client on each of `count` seats. The seats become available in any order, several
-    /// at a time. `next` waits for a seat, and returns the seat and its position in the fleet,
-    /// counted from 0.
+    /// Starts a client on each of `count` seats, which become available in any order. `next` waits
+    /// for a seat, and returns its index in the fleet and the seat.
     ///
     /// # Errors
     /// A seat does not become available, or clients cannot be started. The error lists all failures
-    /// with their reasons. In this case, all started clients are ended.
+    /// with their reasons. The started clients are ended.
     pub fn as_they_come(
         count: usize,
         mut next: impl FnMut() -> Result<(usize, Seat)>,

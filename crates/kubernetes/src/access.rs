@@ -1,6 +1,5 @@
-//! The permissions that cassay requires in a namespace. The same list is used for two purposes:
-//! cassay asks the cluster for missing permissions before a run creates objects, and an
-//! administrator of the cluster can apply the permissions as a role.
+//! Permissions that cassay requires in a namespace. cassay asks the cluster for missing permissions
+//! before a run creates objects. An administrator can apply the same list as a role.
 
 use crate::kubectl::Kubectl;
 use anyhow::{Context, Result};
@@ -8,16 +7,15 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Purpose of the access to a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Purpose {
     /// Clients that generate load in pods.
     Clients,
     /// Managed nodes that run in pods.
     Nodes,
-    /// A whole run that takes place in a pod of the cluster.
+    /// A whole run in a pod of the cluster.
     Inside,
-    /// Agents that are started in pods of an attached cluster.
+    /// Agents in pods of an attached cluster.
     Agents,
     /// Attaching to a Cassandra cluster behind a service.
     Service,
@@ -27,7 +25,7 @@ pub enum Purpose {
     K8ssandra,
     /// Faults that delete or evict the pods of nodes.
     PodFaults,
-    /// Faults that evict pods, for which the Kubernetes nodes of the pods are cordoned.
+    /// Faults that evict pods and cordon their Kubernetes nodes.
     Cordons,
     /// Faults that isolate the pods of nodes by network policies.
     Policies,
@@ -37,14 +35,13 @@ pub enum Purpose {
     Tasks,
 }
 
-/// Verbs that cassay must be permitted to use on a resource.
+/// Verbs that cassay needs for a resource.
 struct Rule {
-    /// API group. It is empty for the core group.
+    /// API group. Empty for the core group.
     group: &'static str,
     /// Resource, such as `pods` or `pods/exec`.
     resource: &'static str,
     verbs: &'static [&'static str],
-    /// True if the resource is cluster-scoped.
     is_cluster_wide: bool,
 }
 
@@ -63,7 +60,7 @@ impl Rule {
     }
 }
 
-/// Rule for the Job that owns all objects that cassay creates, and that expires by itself.
+/// For the Job that owns all objects of cassay, and expires by itself.
 const JOBS: Rule = Rule::on("batch", "jobs", &["create", "get", "patch", "delete"]);
 
 const SETS: Rule = Rule::on("apps", "statefulsets", &["create"]);
@@ -76,8 +73,8 @@ const LOGS: Rule = Rule::on("", "pods/log", &["get"]);
 
 const POD: Rule = Rule::on("", "pods", &["get"]);
 
-/// Rule for running commands in pods. A GET request opens a websocket, which from Kubernetes 1.35
-/// on also requires the permission `create`.
+/// For running commands in pods. A GET request opens a websocket, which since Kubernetes 1.35 also
+/// requires `create`.
 const EXEC: Rule = Rule::on("", "pods/exec", &["get", "create"]);
 
 const SERVICE: Rule = Rule::on("discovery.k8s.io", "endpointslices", &["list"]);
@@ -110,7 +107,6 @@ const MACHINES: Rule = Rule {
 };
 
 impl Purpose {
-    /// All purposes, each with its name.
     pub const ALL: [(&'static str, Purpose); 12] = [
         ("clients", Purpose::Clients),
         ("nodes", Purpose::Nodes),
@@ -126,7 +122,6 @@ impl Purpose {
         ("tasks", Purpose::Tasks),
     ];
 
-    /// Returns the name of this purpose, as in [`Purpose::ALL`].
     pub fn name(self) -> &'static str {
         let found = Purpose::ALL.into_iter().find(|(_, one)| *one == self);
         found.map_or("clients", |(word, _)| word)
@@ -150,16 +145,16 @@ impl Purpose {
     }
 }
 
-/// Verbs that the user is not permitted to use on a resource.
+/// Verbs that the user may not use on a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingVerbs {
-    /// Verbs that the user is not permitted to use, such as `create`.
+    /// Such as `create`.
     pub verbs: Vec<String>,
-    /// Resource, such as `jobs.batch` or `pods/exec`.
+    /// Such as `jobs.batch` or `pods/exec`.
     pub resource: String,
-    /// Namespace of the resource. `None` means the whole cluster.
+    /// `None` means the whole cluster.
     pub namespace: Option<String>,
-    /// Reason that the cluster states. The text is empty if the cluster does not state a reason.
+    /// Reason that the cluster gives. May be empty.
     pub why: String,
 }
 
@@ -185,8 +180,7 @@ impl fmt::Display for MissingVerbs {
     }
 }
 
-/// Returns the permissions that the user of a context lacks. The function queries the cluster for
-/// all permissions at the same time.
+/// Returns the permissions that the user of a context lacks. Queries all permissions in parallel.
 ///
 /// # Errors
 /// The cluster cannot be reached, or does not answer.
@@ -266,14 +260,13 @@ impl Rule {
 /// User or account that receives the permissions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// A user, identified by name.
     User(String),
-    /// A service account of the namespace. The account is created together with its role.
+    /// Service account of the namespace. It is created together with its role.
     Account(String),
 }
 
 /// Returns the roles and their bindings as a file for `kubectl apply -f -`. The role may read only
-/// the named secrets. Permissions for cluster-scoped objects are in a cluster role.
+/// the named secrets. A cluster role contains the permissions for cluster-scoped objects.
 pub fn manifests(
     purposes: &[Purpose],
     secrets: &[String],
@@ -312,7 +305,7 @@ pub fn manifests(
     parts.join("---\n")
 }
 
-/// Returns a role and its binding. Returns an empty list if `rules` is empty.
+/// Returns a role and its binding. Returns an empty list without `rules`.
 fn role(
     kind: &str,
     metadata: &str,

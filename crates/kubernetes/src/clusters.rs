@@ -1,9 +1,9 @@
-//! Attached clusters, as their Kubernetes operators describe them: the addresses of their nodes,
-//! their data centers, and the login. All access is read-only.
+//! Attached clusters, as Kubernetes operators describe them: addresses of nodes, data centers, and
+//! login. All access is read-only.
 //!
-//! The module does not derive names that it can read. For example, the services are those that a
-//! CassandraDatacenter owns. An exception is the name of the superuser's secret. If it is not
-//! stated, the module derives it by the rule of cass-operator.
+//! The module reads names instead of deriving them. For example, the services are those that a
+//! CassandraDatacenter owns. Only an unstated name of the superuser's secret is derived, by the
+//! rule of cass-operator.
 
 use crate::kubectl::Kubectl;
 use anyhow::{Context, Result, bail, ensure};
@@ -14,73 +14,64 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use target_spec::{CQL_PORT, KubernetesOwner, Secret};
 
-/// Kind and API group of cass-operator's objects.
 const DATACENTERS: &str = "cassandradatacenters.cassandra.datastax.com";
-/// Kind and API group of k8ssandra-operator's objects.
 const K8SSANDRA: &str = "k8ssandraclusters.k8ssandra.io";
 
 /// Label by which k8ssandra-operator marks the objects of a cluster.
 const OF_K8SSANDRA: &str = "k8ssandra.io/cluster-name";
 
-/// Names of metrics ports in services. The first name is that of the newer agent in cass-operator's
+/// Names of metrics ports in services. The first one belongs to the newer agent in cass-operator's
 /// images.
 const METRICS: [&str; 2] = ["metrics", "prometheus"];
-/// Names of the port of the management API in services.
+/// Names of the management API's port in services.
 const MANAGEMENT: [&str; 2] = ["mgmt-api-http", "mgmt-api"];
 
-/// A cluster, as described in Kubernetes.
+/// Cluster, as described in Kubernetes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundCluster {
-    /// Ready nodes of the cluster. The nodes are ordered by their pods, because their addresses
-    /// change.
+    /// Ready nodes. They are ordered by their pods, because their addresses change.
     pub nodes: Vec<FoundNode>,
-    /// Data centers of the cluster, by their names in Cassandra.
+    /// Data centers by their names in Cassandra.
     pub datacenters: Vec<String>,
-    /// Data centers of the cluster, by the names of their objects.
+    /// Data centers by the names of their objects.
     pub operated: Vec<String>,
     /// User name and password. `None` if no secret contains them.
     pub credentials: Option<(String, Secret)>,
 }
 
-/// A node that is ready.
+/// Ready node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FoundNode {
-    /// Address at which the node accepts CQL connections.
+    /// Address for CQL connections.
     pub point: SocketAddr,
-    /// Pod of the node. `None` for an endpoint that is not a pod.
+    /// `None` for an endpoint that is not a pod.
     pub pod: Option<FoundPod>,
-    /// Ports that may offer metrics in Prometheus's text format. A node may have several such
-    /// ports, because Kubernetes operators name the ports of all possible agents.
+    /// Ports that may provide metrics in Prometheus's text format. A node may have several, because
+    /// Kubernetes operators name the ports of all possible agents.
     pub metrics_ports: Vec<u16>,
-    /// Port of cass-operator's management API. `None` if the node's service does not name such a
-    /// port.
+    /// Port of cass-operator's management API, if the node's service names one.
     pub management_port: Option<u16>,
 }
 
-/// The pod of a node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FoundPod {
-    /// Namespace of the pod.
     pub namespace: String,
-    /// Name of the pod.
     pub name: String,
-    /// The Kubernetes node on which the pod runs.
+    /// Kubernetes node that runs the pod.
     pub node: String,
 }
 
-/// A data center, as its CassandraDatacenter describes it.
+/// Data center, as its CassandraDatacenter describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Datacenter {
-    /// Name of the CassandraDatacenter object.
     object: String,
     /// Name of the data center in Cassandra.
     name: String,
-    /// Name of the superuser's secret.
     secret: String,
 }
 
-/// Finds a cluster. `secret` names a secret with `username` and `password`, which is used instead
-/// of the operator's secret.
+/// Finds a cluster. `secret` is the name of a secret with `username` and `password` that replaces
+/// the operator's secret.
 ///
 /// # Errors
 /// The cluster does not exist, none of its nodes is ready, or the user may not read some of its
@@ -94,8 +85,7 @@ pub fn find(
         KubernetesOwner::Service(_) => Vec::new(),
         KubernetesOwner::CassOperator(name) => vec![datacenter(&kubectl.get(DATACENTERS, name)?)?],
         KubernetesOwner::K8ssandra(name) => {
-            // This call checks that the cluster exists. Otherwise, the search for objects with its
-            // label would only find nothing.
+            // Fails if the cluster does not exist. A search by its label would only find nothing.
             kubectl.get(K8SSANDRA, name)?;
             let all = kubectl.list(DATACENTERS, &format!("{OF_K8SSANDRA}={name}"))?;
             ensure!(
@@ -143,8 +133,7 @@ pub fn find(
     })
 }
 
-/// Returns the sort key of a node. The key is the StatefulSet of the node's pod and the number of
-/// the pod, or otherwise the address of the node.
+/// Returns the sort key of a node: the StatefulSet and number of its pod, or else its address.
 fn place_of(node: &FoundNode) -> (Option<(String, String, u64)>, SocketAddr) {
     let pod = node.pod.as_ref().map(|pod| {
         let (set, number) = pod.name.rsplit_once('-').unwrap_or((&pod.name, ""));
@@ -168,9 +157,8 @@ fn datacenter(object: &Value) -> Result<Datacenter> {
     })
 }
 
-/// Returns the name of a cluster in the form to which cass-operator converts it for Kubernetes. A
-/// valid name is unchanged. Any other name is converted to lower case, with `-` for `_` and without
-/// invalid characters.
+/// Returns a cluster's name as cass-operator converts it for Kubernetes. A valid name remains.
+/// Other names are converted to lower case, with `-` for `_` and without invalid characters.
 fn cleaned(cluster: &str) -> String {
     let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let is_label = cluster.len() <= 63
@@ -181,8 +169,8 @@ fn cleaned(cluster: &str) -> String {
         return cluster.to_owned();
     }
     let lower = cluster.to_lowercase().replace('_', "-");
-    // A label must begin with a letter, and end with a letter or digit. So this shortens each run
-    // of valid characters at both ends.
+    // A label must begin with a letter, and end with a letter or digit. So each run of valid
+    // characters is shortened at both ends.
     let runs = lower.split(|c: char| !is_inner(c));
     let valid = runs.filter_map(|run| {
         let from = run.find(|c: char| c.is_ascii_lowercase())?;
@@ -191,8 +179,8 @@ fn cleaned(cluster: &str) -> String {
     valid.collect()
 }
 
-/// Returns the name of the service for the ready nodes of a data center. `all` are the services of
-/// the namespace.
+/// Returns the name of the service for a data center's ready nodes. `all` are the services of the
+/// namespace.
 fn service_of(all: &[Value], datacenter: &str) -> Result<String> {
     const OTHER_SERVICE_ENDINGS: [&str; 4] = [
         "-seed-service",
@@ -222,7 +210,6 @@ fn service_of(all: &[Value], datacenter: &str) -> Result<String> {
     }
 }
 
-/// Returns the nodes with ready endpoints.
 fn nodes_of(slices: &[Value]) -> Vec<FoundNode> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -259,8 +246,6 @@ fn nodes_of(slices: &[Value]) -> Vec<FoundNode> {
     nodes
 }
 
-/// Returns the default container of a pod.
-///
 /// # Errors
 /// The pod does not exist, or has no container.
 pub fn default_container(kubectl: &Kubectl, pod: &FoundPod) -> Result<String> {
@@ -274,7 +259,6 @@ pub fn default_container(kubectl: &Kubectl, pod: &FoundPod) -> Result<String> {
     Ok(name.to_owned())
 }
 
-/// Returns the user and the password in a secret.
 fn credentials(secret: &Value) -> Result<(String, Secret)> {
     let read = |key: &str| -> Result<String> {
         let kept = secret["data"][key]

@@ -1,8 +1,9 @@
-//! The pods of clients. They belong to an Indexed Job, which is Kubernetes' own way to distribute
-//! work.
+//! Pods of clients, which belong to an Indexed Job.
 //!
-//! Invariant: if this program is killed at any time, the Job disappears by itself within 70 s.
-//! Until all clients are connected, the program keeps extending the Job's deadline. After that,
+//! Invariant: if this program is killed at any time, the Job disappears within 70 s. Until all
+//! clients are connected, the program extends the Job's deadline. Later, each pod ends with its
+//! client, and a client ends when it gets no more messages from its controller. The cluster deletes
+//! a finished Job with its pods.
 //! each pod ends when its client ends, and a client ends when it gets no more messages from its
 //! controller. The cluster deletes a finished Job with its pods.
 
@@ -22,66 +23,62 @@ use std::time::Duration;
 /// Container in which a client runs.
 pub const CONTAINER: &str = "client";
 
-/// Folder of the program in the container. The folder is in memory or on the pod's disk.
+/// Folder of the program in the container, in memory or on the pod's disk.
 pub const FOLDER: &str = "/cassay";
 
-/// Label with the name of the application. All objects that cassay creates have this label.
+/// Label with the name of the application, which all objects of cassay have.
 const NAME_LABEL: &str = "app.kubernetes.io/name";
 /// Label with the name of the set to which an object belongs.
 pub(crate) const SET_LABEL: &str = "cassay/set";
 
-/// Command of the container of a node. The pod runs until the command ends.
+/// Command of a node's container. The pod runs until the command ends.
 pub(crate) const STAY: &str = "trap 'exit 0' TERM INT; while :; do sleep 1; done";
 
 const WAIT: &str = include_str!("wait.sh");
 
-/// Time for which a container waits for its agent, in seconds. The limit is short, because cassay
-/// starts the agent as soon as the container runs.
+/// Time for which a container waits for its agent, in seconds. cassay starts the agent as soon as
+/// the container runs.
 const WAIT_S: u64 = 40;
 
-/// Lifetime of a Job whose clients are not all connected, counted from the last extension, in
-/// seconds.
+/// Lifetime of a Job without all its clients after its last extension, in seconds.
 pub(crate) const DEADLINE_S: u64 = 50;
 /// Interval between two extensions of the deadline.
 const PUT_OFF_EVERY: Duration = Duration::from_secs(15);
 
-/// Time for which a finished Job can still be read, in seconds.
+/// Time for which a finished Job remains readable, in seconds.
 pub(crate) const TTL_S: u64 = 10;
 
-/// Time limit for all pods to run. It is long because Kubernetes may have to pull an image or add a
-/// node.
+/// Time limit for all pods to run. Kubernetes may have to pull an image or add a node.
 const READY_LIMIT: Duration = Duration::from_secs(600);
 
 /// Grace period of a pod, in seconds.
 pub(crate) const GRACE_S: u64 = 5;
 
-/// Description of the pods for clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientPods {
     /// Number of pods. Each pod runs one client.
     pub clients: usize,
-    /// CPUs of each pod in thousandths. The request and the limit are equal.
+    /// CPUs of each pod in thousandths, as request and limit.
     pub millicpus: u32,
-    /// Memory of each pod in bytes. The request and the limit are equal.
+    /// Memory of each pod in bytes, as request and limit.
     pub memory_bytes: u64,
-    /// Image of the container. It must contain `sh`, `head` and `chmod`.
+    /// Image of the container, which must contain `sh`, `head` and `chmod`.
     pub image: String,
     /// True if two pods must not run on the same Kubernetes node.
     pub one_per_node: bool,
-    /// Machine type of the Kubernetes nodes for the pods. `None` means any type.
+    /// Machine type of the pods' Kubernetes nodes. `None` means any type.
     pub machine_type: Option<String>,
 }
 
-/// A pod in which an agent can be started.
+/// Pod in which an agent can be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadyPod {
     /// Number of the pod, counted from 0.
     pub index: usize,
-    /// Way to reach the pod.
     pub destination: Destination,
 }
 
-/// The pods of a run's clients. They exist as long as this value exists.
+/// Pods of a run's clients. Dropping this value removes them.
 #[derive(Debug)]
 pub struct ClientJob {
     kubectl: Kubectl,
@@ -96,7 +93,7 @@ pub struct ClientJob {
     put_off: Option<PutOff>,
 }
 
-/// A thread that keeps extending the deadline of a Job until this value is dropped.
+/// Thread that extends a Job's deadline until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct PutOff {
     stop: Option<Sender<()>>,
@@ -106,7 +103,7 @@ pub(crate) struct PutOff {
 impl Drop for PutOff {
     fn drop(&mut self) {
         drop(self.stop.take());
-        // The result is ignored, because the thread returns no value.
+        // The thread returns no value.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
@@ -124,7 +121,7 @@ impl ClientJob {
         let begun = watch_set(&kubectl, &name)
             .and_then(|pods| Ok((pods, put_off(kubectl.clone(), name.clone())?)));
         let (pods, put_off) = begun.inspect_err(|_| {
-            // The result is ignored. If the deletion fails, the Job expires by itself.
+            // If the deletion fails, the Job expires by itself.
             let _ = kubectl.delete("job", &name);
         })?;
         Ok(ClientJob {
@@ -140,7 +137,7 @@ impl ClientJob {
         })
     }
 
-    /// Waits until one more pod of the Job runs.
+    /// Waits until another pod of the Job runs.
     ///
     /// # Errors
     /// A pod will never run, the pods take too long, or the user pressed Ctrl-C. The error contains
@@ -179,7 +176,8 @@ impl ClientJob {
         })
     }
 
-    /// Declares that all clients are connected. From now on the pods live as long as their clients.
+    /// Removes the deadline, because all clients are connected. The pods then live as long as their
+    /// clients.
     ///
     /// # Errors
     /// The cluster refuses the change.
@@ -194,7 +192,7 @@ impl ClientJob {
 impl Drop for ClientJob {
     fn drop(&mut self) {
         drop(self.put_off.take());
-        // The result is ignored. If the cluster cannot be reached, the Job expires by itself.
+        // If the cluster cannot be reached, the Job expires by itself.
         let _ = self.kubectl.delete("job", &self.name);
     }
 }
@@ -219,7 +217,6 @@ fn too_late(pods: &PodsSeen, count: usize, kubectl: &Kubectl) -> anyhow::Error {
     )
 }
 
-/// Starts a thread that keeps extending the deadline of a Job until the returned value is dropped.
 pub(crate) fn put_off(kubectl: Kubectl, name: String) -> Result<PutOff> {
     let (stop, stopped) = channel();
     let begin_ns = clock::now_ns();
@@ -228,7 +225,7 @@ pub(crate) fn put_off(kubectl: Kubectl, name: String) -> Result<PutOff> {
         while stopped.recv_timeout(PUT_OFF_EVERY) == Err(RecvTimeoutError::Timeout) {
             let gone_s = (clock::now_ns() - begin_ns) / clock::SECOND_NS;
             let later = json!({"spec": {"activeDeadlineSeconds": gone_s + DEADLINE_S}});
-            // The result is ignored. If one attempt fails, the next attempt may succeed.
+            // The next attempt may succeed.
             let _ = kubectl.patch("job", &name, &later);
         }
     })?;
@@ -253,7 +250,7 @@ pub(crate) fn new_name(of: &str) -> String {
     format!("cassay-{of}-{number:016x}")
 }
 
-/// Begins to watch all pods that have the label of the set with this name.
+/// Begins to watch all pods of a set.
 pub(crate) fn watch_set(kubectl: &Kubectl, name: &str) -> Result<Pods> {
     Pods::watch(
         kubectl.clone(),
@@ -261,14 +258,12 @@ pub(crate) fn watch_set(kubectl: &Kubectl, name: &str) -> Result<Pods> {
     )
 }
 
-/// Returns the labels of all objects of the set with this name.
 pub(crate) fn labels(name: &str, component: &str) -> Value {
     json!({
         NAME_LABEL: "cassay", "app.kubernetes.io/component": component, SET_LABEL: name,
     })
 }
 
-/// Returns the owner reference to the Job with this name.
 pub(crate) fn owned_by(name: &str, owner: &Value) -> Value {
     json!({
         "apiVersion": "batch/v1",
@@ -279,7 +274,7 @@ pub(crate) fn owned_by(name: &str, owner: &Value) -> Value {
     })
 }
 
-/// Returns the affinity that keeps pods of the set with this name on different nodes.
+/// Returns the affinity that keeps the pods of a set on different Kubernetes nodes.
 pub(crate) fn apart(name: &str) -> Value {
     json!({"podAntiAffinity": {
         "requiredDuringSchedulingIgnoredDuringExecution": [{
@@ -289,7 +284,7 @@ pub(crate) fn apart(name: &str) -> Value {
     }})
 }
 
-/// Restricts a pod to Kubernetes nodes of a machine type, if a type is stated.
+/// Restricts a pod to Kubernetes nodes of a machine type, if given.
 pub(crate) fn on_machines(pod: &mut Value, machine_type: Option<&str>) {
     if let Some(machine_type) = machine_type {
         pod["nodeSelector"] = json!({"node.kubernetes.io/instance-type": machine_type});
@@ -304,8 +299,8 @@ pub(crate) fn security() -> Value {
     })
 }
 
-/// Returns a Job with this name that only owns objects. The Job does not create pods, and exists
-/// for `deadline_s` after its creation or last extension.
+/// Returns a Job without pods, which only owns objects. It exists for `deadline_s` seconds after
+/// its creation or last extension.
 pub(crate) fn owner(name: &str, deadline_s: u64) -> Value {
     let labels = json!({NAME_LABEL: "cassay", "app.kubernetes.io/component": "owner"});
     json!({
@@ -318,14 +313,14 @@ pub(crate) fn owner(name: &str, deadline_s: u64) -> Value {
             "ttlSecondsAfterFinished": TTL_S,
             "template": {"spec": {
                 "restartPolicy": "Never",
-                // Kubernetes never pulls this image, because the Job has no pods.
+                // Kubernetes never pulls this image.
                 "containers": [{"name": "none", "image": "none"}],
             }},
         },
     })
 }
 
-/// Returns the Job with this name, which runs the pods of clients.
+/// Returns the Job that runs the pods of clients.
 pub(crate) fn manifest(name: &str, wanted: &ClientPods) -> Value {
     let labels = labels(name, "client");
     let amounts = json!({
@@ -412,7 +407,7 @@ mod tests {
 
     #[test]
     fn a_job_that_nobody_comes_back_to_is_over_in_time() {
-        // The cluster also needs time to detect the deadline, to end the pods and to delete them.
+        // The cluster also needs time to detect the deadline, and to end and delete the pods.
         let seconds = DEADLINE_S + GRACE_S + TTL_S;
         assert!(seconds < 70, "{seconds}");
         assert!(PUT_OFF_EVERY.as_secs() * 2 < DEADLINE_S);

@@ -1,6 +1,6 @@
 //! Access to one namespace of a cluster by the user's own `kubectl`, with its configuration,
-//! contexts and credential plugins. Invariants: each wait for an answer has a time limit. cassay
-//! sends objects through a pipe, so that their content does not appear in a list of processes.
+//! contexts and credential plugins. Invariants: each wait has a time limit. cassay sends objects
+//! through a pipe, so that their content does not appear in a list of processes.
 
 use anyhow::{Context, Result, anyhow, ensure};
 use remote::is_context_name;
@@ -11,10 +11,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use target_spec::is_kubernetes_name;
 
-/// Time limit of a command. It is long because a credential plugin may first log in.
+/// Time limit of a command. A credential plugin may first log in.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// File within a pod that contains the name of the pod's namespace.
+/// File within a pod that contains the pod's namespace.
 const POD_NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
 /// The program `kubectl`, with the context and the namespace of its commands.
@@ -23,7 +23,7 @@ pub struct Kubectl {
     program: PathBuf,
     /// `None` means the current context.
     context: Option<String>,
-    /// `None` means the namespace of the context.
+    /// `None` means the context's namespace.
     namespace: Option<String>,
 }
 
@@ -32,7 +32,6 @@ pub struct Kubectl {
 pub enum Selector {
     /// Objects with these labels, such as `app=db`.
     Labels(String),
-    /// The object with this name.
     Name(String),
 }
 
@@ -46,9 +45,6 @@ impl Selector {
 }
 
 impl Kubectl {
-    /// Creates a value for a context and a namespace. The default is the current context, and the
-    /// namespace of the context.
-    ///
     /// # Errors
     /// The context or the namespace is not a valid name.
     pub fn new(context: Option<&str>, namespace: Option<&str>) -> Result<Kubectl> {
@@ -68,7 +64,7 @@ impl Kubectl {
         })
     }
 
-    /// Returns the same value, which uses this program instead of the `kubectl` in the search path.
+    /// Replaces the `kubectl` in the search path by `program`.
     #[must_use]
     pub fn by_program(self, program: &Path) -> Kubectl {
         Kubectl {
@@ -77,7 +73,6 @@ impl Kubectl {
         }
     }
 
-    /// Returns the path of the program that this value uses.
     pub fn program(&self) -> &Path {
         &self.program
     }
@@ -91,18 +86,18 @@ impl Kubectl {
         Ok(there.by_program(&self.program))
     }
 
-    /// Returns the context, if one was specified.
+    /// Returns the context, if one was given.
     pub fn context(&self) -> Option<&str> {
         self.context.as_deref()
     }
 
-    /// Returns the namespace, if one was specified.
+    /// Returns the namespace, if one was given.
     pub fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
     }
 
-    /// Returns the specified namespace, or the namespace of the context. Within a cluster, the
-    /// default is the namespace of the pod.
+    /// Returns the given namespace, or that of the context. Within a cluster, the default is the
+    /// pod's namespace.
     ///
     /// # Errors
     /// The context does not exist.
@@ -120,8 +115,7 @@ impl Kubectl {
         }
     }
 
-    /// Returns the beginning of a command that a user can type, such as `kubectl --context lab -n
-    /// db`.
+    /// Returns the beginning of a command for the user, such as `kubectl --context lab -n db`.
     pub fn words(&self) -> String {
         let context = self.context.iter().map(|name| format!(" --context {name}"));
         let namespace = self.namespace.iter().map(|name| format!(" -n {name}"));
@@ -136,8 +130,6 @@ impl Kubectl {
         json(&self.ask(&["create", "-f", "-", "-o", "json"], Some(object))?)
     }
 
-    /// Reads one object.
-    ///
     /// # Errors
     /// The object does not exist, or the user may not read it.
     pub fn get(&self, kind: &str, name: &str) -> Result<Value> {
@@ -156,8 +148,6 @@ impl Kubectl {
         }
     }
 
-    /// Changes some fields of an object.
-    ///
     /// # Errors
     /// The API server refuses the change. The message contains the server's text.
     pub fn patch(&self, kind: &str, name: &str, fields: &Value) -> Result<()> {
@@ -165,8 +155,8 @@ impl Kubectl {
         self.ask(&["patch", kind, name, "--type=merge", "-p", &fields], None).map(drop)
     }
 
-    /// Deletes an object and all objects that it owns, without waiting for the end of the deletion.
-    /// A missing object is not an error.
+    /// Deletes an object and all objects that it owns, if it exists. Does not wait for the end of
+    /// the deletion.
     ///
     /// # Errors
     /// The API server refuses the deletion. The message contains the server's text.
@@ -175,30 +165,21 @@ impl Kubectl {
         self.ask(&[&["delete", kind, name][..], &how].concat(), None).map(drop)
     }
 
-    /// Starts a `kubectl` that prints each change of the selected objects of a kind as a JSON text
-    /// of the form `{type, object}`.
-    ///
-    /// # Errors
-    /// `kubectl` cannot be started.
+    /// Starts a `kubectl` that prints each change of the selected objects of a kind as JSON of the
+    /// form `{type, object}`.
     pub(crate) fn watch(&self, kind: &str, selector: &Selector) -> Result<Child> {
         let how = ["-o", "json", "--watch", "--output-watch-events"];
         let selector = selector.option();
         self.read_from(&[&["get", kind, &selector][..], &how].concat())
     }
 
-    /// Starts a `kubectl` that prints the output of the only container of a pod up to now, and then
-    /// follows the output.
-    ///
-    /// # Errors
-    /// `kubectl` cannot be started.
+    /// Starts a `kubectl` that prints the output of a pod's only container so far, and then follows
+    /// it.
     pub(crate) fn follow_logs(&self, pod: &str) -> Result<Child> {
         self.read_from(&["logs", "--follow", pod])
     }
 
     /// Starts a `kubectl` whose output can be read as it is written.
-    ///
-    /// # Errors
-    /// `kubectl` cannot be started.
     pub(crate) fn read_from(&self, arguments: &[&str]) -> Result<Child> {
         let mut command = self.command();
         command.args(arguments);
@@ -217,19 +198,19 @@ impl Kubectl {
         context.chain(self.namespace.iter().flat_map(|name| ["--namespace", name]))
     }
 
-    /// Returns the command line of a `kubectl` command that another program will run.
+    /// Returns the command line of a `kubectl` command for another program.
     pub(crate) fn program_words(&self, arguments: &[&str]) -> Vec<String> {
         let program = self.program.to_string_lossy().into_owned();
         let rest = self.place().chain(arguments.iter().copied()).map(str::to_owned);
         [program].into_iter().chain(rest).collect()
     }
 
-    /// Runs a command with `object` as its input, if any, and returns the output.
+    /// Runs a command with `object` as its input, and returns its output.
     pub(crate) fn ask(&self, arguments: &[&str], object: Option<&Value>) -> Result<String> {
         let mut command = self.command();
         command.args(arguments);
         let text = object.map(Value::to_string).unwrap_or_default();
-        // Ctrl-C does not end the command, because objects that were created must be removed.
+        // Ctrl-C does not end the command, because created objects must still be removed.
         let patience = Patience {
             limit: LIMIT,
             heeds_interrupt: false,
@@ -251,7 +232,7 @@ impl Kubectl {
     }
 }
 
-/// Returns an explanation of an error of `kubectl`, with a remedy.
+/// Explains an error of `kubectl`, with a remedy.
 fn explained(why: &str, arguments: &[&str]) -> String {
     let why = why.strip_prefix("error: ").unwrap_or(why);
     let why = why.strip_prefix("Error from server ").unwrap_or(why);
@@ -289,7 +270,6 @@ fn spawned(command: Command) -> Result<Child> {
     process::spawn(command, Life::Ours).map_err(|error| anyhow!("{error:#}\n{INSTALL_HINT}"))
 }
 
-/// Ends a process that would otherwise continue to run.
 pub(crate) fn end(child: &mut Child) {
     let _ = child.kill();
     let _ = child.wait();

@@ -1,11 +1,11 @@
 //! The only crate that queries and changes Kubernetes, by the user's own kubectl.
 //!
-//! [`Kubectl`] is a namespace of a cluster, accessed with the user's configuration. [`ClientJob`]
-//! owns the pods of clients, and [`PodSet`] owns the pods of managed nodes. [`find`] locates
-//! attached clusters, [`NodePod`] injects faults into the pod of a node, and [`Operator`] restarts
-//! a cluster through its operator. [`access`] lists the required permissions. Invariants: one
-//! object owns all other objects that cassay creates, and expires by itself when it is abandoned.
-//! cassay never polls pods one by one, because one watch reports all of them.
+//! [`Kubectl`] accesses a namespace of a cluster with the user's configuration. [`ClientJob`] owns
+//! the pods of clients, and [`PodSet`] the pods of managed nodes. [`find`] locates attached
+//! clusters, [`NodePod`] injects faults into a node's pod, and [`Operator`] restarts a cluster
+//! through its operator. [`access`] lists the required permissions. Invariants: one object owns all
+//! other objects that cassay creates, and expires by itself. One watch reports all pods, so cassay
+//! never polls single pods.
 
 pub mod access;
 mod clusters;

@@ -1,9 +1,8 @@
-//! Faults of a node's pod. The module deletes or evicts the pod, or isolates it by a network
-//! policy. It also reads the cluster's reports on the pod.
+//! Faults of a node's pod, which is deleted, evicted, or isolated by a network policy, and the
+//! cluster's reports on the pod.
 //!
-//! Invariants: cassay removes a pod only if a controller recreates the pod, and if the data of the
-//! pod survives. A policy that isolates a pod disappears within a minute after the end of its
-//! creator.
+//! Invariants: cassay removes a pod only if a controller recreates the pod and its data survives. A
+//! policy that isolates a pod disappears within a minute after its creator has ended.
 
 use crate::job::{self, PutOff};
 use crate::kubectl::{Kubectl, Selector};
@@ -19,30 +18,27 @@ use target_spec::PodPlace;
 /// Time limit for the cluster's first report on a pod.
 const REPORT_LIMIT: Duration = Duration::from_secs(10);
 
-/// Label that a StatefulSet adds to each of its pods. A policy can select a single pod only by this
-/// label.
+/// Label that a StatefulSet adds to each of its pods, and by which a policy can select a single
+/// pod.
 const POD_NAME: &str = "statefulset.kubernetes.io/pod-name";
 
-/// Types of volumes that outlive the pod that uses them. Volumes of other types are deleted with
-/// the pod.
+/// Types of volumes that outlive their pod.
 const LASTING: [&str; 2] = ["persistentVolumeClaim", "hostPath"];
 
-/// Ways to delete a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deletion {
     /// Deletes the pod after its grace period.
     InOrder,
     /// Deletes the pod without a grace period.
     AtOnce,
-    /// Evicts the pod, as a drain does, so that disruption budgets are respected.
+    /// Evicts the pod as a drain does, so that disruption budgets are respected.
     Eviction,
 }
 
-/// The pod of a node.
 pub struct NodePod {
     kubectl: Kubectl,
     name: String,
-    /// Reports on the pod. `None` until the first query, which starts the watch.
+    /// Reports on the pod. `None` before the first query, which starts the watch.
     told: Mutex<Option<Pods>>,
 }
 
@@ -53,8 +49,6 @@ impl fmt::Debug for NodePod {
 }
 
 impl NodePod {
-    /// Creates a value for a pod, which must exist.
-    ///
     /// # Errors
     /// The location does not contain valid names.
     pub fn open(place: &PodPlace) -> Result<NodePod> {
@@ -66,7 +60,6 @@ impl NodePod {
         })
     }
 
-    /// Returns the name of the pod.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -94,7 +87,7 @@ impl NodePod {
         )
     }
 
-    /// Returns true if pods may be scheduled on a Kubernetes node.
+    /// Returns true if pods may be scheduled on the Kubernetes node `node`.
     ///
     /// # Errors
     /// The Kubernetes node does not exist, or the user may not read it.
@@ -145,8 +138,7 @@ impl NodePod {
         .map(drop)
     }
 
-    /// Returns two commands. The first command keeps new pods off the pod's Kubernetes node. The
-    /// second command permits new pods on this node again.
+    /// Returns the commands that cordon and uncordon the pod's Kubernetes node.
     ///
     /// # Errors
     /// The cluster does not report the pod's Kubernetes node.
@@ -161,12 +153,11 @@ impl NodePod {
     }
 
     /// Blocks new connections to and from the pod by a network policy, until the returned value is
-    /// dropped. Existing connections continue if the network plugin permits this, as most plugins
-    /// do.
+    /// dropped. With most network plugins, existing connections continue.
     ///
     /// # Errors
-    /// The pod does not belong to a StatefulSet, so it has no label that selects only this pod. The
-    /// cluster refuses the policy.
+    /// The pod does not belong to a StatefulSet, so it has no label that selects only this pod, or
+    /// the cluster refuses the policy.
     pub fn isolate(&self) -> Result<Isolation> {
         let pod = self.kubectl.get("pod", &self.name)?;
         let unlabelled = || {
@@ -205,7 +196,7 @@ impl NodePod {
     }
 }
 
-/// A pod that is isolated by a policy.
+/// Pod that a policy isolates.
 #[derive(Debug)]
 pub struct Isolation {
     kubectl: Kubectl,
@@ -217,8 +208,7 @@ impl Isolation {
     /// Removes the policy that isolates the pod.
     ///
     /// # Errors
-    /// The cluster refuses the removal. In this case the policy disappears by itself within a
-    /// minute.
+    /// The cluster refuses the removal. The policy then disappears within a minute.
     pub fn end(mut self) -> Result<()> {
         self.remove()
     }
@@ -234,12 +224,12 @@ impl Isolation {
 
 impl Drop for Isolation {
     fn drop(&mut self) {
-        // The result is ignored. If the cluster cannot be reached, the policy disappears by itself.
+        // If the cluster cannot be reached, the policy disappears by itself.
         let _ = self.remove();
     }
 }
 
-/// Checks that a controller will recreate a pod, and that the data of the pod will survive.
+/// Checks that a controller will recreate a pod, and that the pod's data will survive.
 fn may_go(pod: &Value) -> Result<()> {
     let name = pod["metadata"]["name"].as_str().unwrap_or_default();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();

@@ -1,10 +1,9 @@
-//! The pods of managed nodes. The module creates a StatefulSet whose containers wait, with a volume
-//! for each pod, and a Job that owns the StatefulSet.
+//! Pods of managed nodes: a StatefulSet whose containers wait, with a volume for each pod, and a
+//! Job that owns the StatefulSet.
 //!
-//! Agents start Cassandra in the pods in the same way as on any machine. Invariant: if this program
-//! is killed at any time, all of these objects disappear by themselves. The program keeps extending
-//! the Job's deadline. At the deadline, the cluster deletes all objects that the Job owns,
-//! including volumes.
+//! Agents start Cassandra in the pods as on any machine. Invariant: if this program is killed at
+//! any time, all of these objects disappear. The program extends the Job's deadline. At the
+//! deadline, the cluster deletes all objects that the Job owns, including volumes.
 
 use crate::job::{self, PutOff};
 use crate::kubectl::Kubectl;
@@ -20,11 +19,10 @@ use target_spec::{NODE_FOLDER, NodePods, PodPlace, RemoteHost};
 /// Container in which a node runs.
 const CONTAINER: &str = "cassandra";
 
-/// Time limit for all pods to run. It is long because Kubernetes may have to create a volume or
-/// pull an image.
+/// Time limit for all pods to run. Kubernetes may have to create a volume or pull an image.
 const READY_LIMIT: Duration = Duration::from_secs(600);
 
-/// The pods of a managed cluster. They exist as long as this value exists.
+/// Pods of a managed cluster. Dropping this value removes them.
 #[derive(Debug)]
 pub struct PodSet {
     kubectl: Kubectl,
@@ -40,8 +38,8 @@ impl PodSet {
     /// Creates `count` pods, and waits until they run.
     ///
     /// # Errors
-    /// The cluster cannot be reached, the cluster refuses an object, a pod does not run, or the
-    /// user pressed Ctrl-C. The error contains the reason.
+    /// The cluster cannot be reached or refuses an object, a pod does not run, or the user pressed
+    /// Ctrl-C. The error contains the reason.
     pub fn make(wanted: &NodePods, count: usize, say: &mut dyn FnMut(&str)) -> Result<PodSet> {
         let kubectl = Kubectl::new(wanted.context.as_deref(), wanted.namespace.as_deref())?;
         let name = job::new_name("nodes");
@@ -150,25 +148,22 @@ fn late(pods: &PodsSeen, names: &[String]) -> anyhow::Error {
 impl Drop for PodSet {
     fn drop(&mut self) {
         drop(self.put_off.take());
-        // The result is ignored. If the cluster cannot be reached, the pods disappear by
-        // themselves.
+        // If the cluster cannot be reached, the pods disappear by themselves.
         let _ = self.kubectl.delete("job", &self.name);
     }
 }
 
-/// Removes the pods of managed nodes that a killed command has left behind. For this purpose,
-/// deletes the owner of the pods, if it still exists.
+/// Removes the pods that a killed command has left behind, by deleting their owner if it exists.
 ///
 /// # Errors
-/// The cluster cannot be reached or refuses the deletion.
+/// The cluster cannot be reached, or refuses the deletion.
 pub fn remove_pods(pod: &PodPlace) -> Result<()> {
     let kubectl = Kubectl::new(pod.context.as_deref(), Some(&pod.namespace))?;
     let (owner, _) = pod.name.rsplit_once('-').context("a pod of a set has a number")?;
     kubectl.delete("job", owner)
 }
 
-/// Returns the StatefulSet with this name for the pods of nodes. The StatefulSet disappears
-/// together with its owner.
+/// Returns the StatefulSet for the pods of nodes, which disappears together with its owner.
 fn manifest(name: &str, wanted: &NodePods, count: usize, owner: &Value) -> Value {
     let labels = job::labels(name, "node");
     let amounts = json!({

@@ -1,5 +1,5 @@
-//! Restarts all nodes of a cluster in the way that Kubernetes provides. With an operator, the
-//! module creates a task of the operator. For a plain StatefulSet, it starts a rollout.
+//! Restarts all nodes of a cluster: by a task of an operator, or by a rollout of plain
+//! StatefulSets.
 
 use crate::job;
 use crate::kubectl::Kubectl;
@@ -9,23 +9,23 @@ use measure::clock;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Time for which a finished task can still be read, in seconds.
+/// Time for which a finished task remains readable, in seconds.
 const TASK_KEPT_S: u64 = 600;
 
 /// Annotation with which `kubectl rollout restart` changes a template.
 const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 
-/// The operator or the StatefulSets that control the pods of a cluster.
+/// Operator or StatefulSets that control the pods of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operator {
     kubectl: Kubectl,
-    /// Names of the CassandraDatacenters. The list is empty if the cluster has no known operator.
+    /// Names of the CassandraDatacenters. Empty without a known operator.
     datacenters: Vec<String>,
 }
 
 impl Operator {
-    /// Returns the operator of the CassandraDatacenters with these names. If the list of names is
-    /// empty, a restart uses the StatefulSets of the pods instead.
+    /// Returns the operator of these CassandraDatacenters. Without names, a restart uses the
+    /// StatefulSets of the pods.
     pub fn find(kubectl: &Kubectl, datacenters: &[String]) -> Operator {
         Operator {
             kubectl: kubectl.clone(),
@@ -33,8 +33,8 @@ impl Operator {
         }
     }
 
-    /// Begins a restart of all nodes, without waiting for the end of the restart. `pods` are the
-    /// pods of the nodes. Returns a description of the restart.
+    /// Begins a restart of the nodes in `pods`, without waiting for its end. Returns a description
+    /// of the restart.
     ///
     /// # Errors
     /// The cluster refuses the restart, or the pods have no known controller.
@@ -55,9 +55,8 @@ impl Operator {
         Ok(made.join(", "))
     }
 
-    /// Sets a new time in the templates of the pods' StatefulSets, so that each StatefulSet
-    /// recreates its pods. It begins with the last pod, and recreates each further pod when the
-    /// previous pod is ready.
+    /// Sets a new time in the templates of the pods' StatefulSets. Each StatefulSet then recreates
+    /// its pods, the last one first, and each further one when the previous one is ready.
     fn roll_out(&self, pods: &[&NodePod]) -> Result<String> {
         let mut sets = BTreeSet::new();
         for pod in pods {

@@ -1,9 +1,7 @@
-//! Pods, as a watch reports them: the Kubernetes node of each pod, its state, and the reason for
-//! its end.
+//! Pods, as a watch reports them: Kubernetes node, state, and reason of the end of each pod.
 //!
-//! One `kubectl` process reports all pods, regardless of their number. Invariant: the module keeps
-//! its information about a pod that does not exist any more. Callers need this information to
-//! explain the end of the pod.
+//! One `kubectl` process reports all pods. Invariant: the module keeps the state of a pod that no
+//! longer exists, so that callers can explain its end.
 
 use crate::kubectl::{self, Kubectl, Selector};
 use anyhow::{Result, anyhow, bail};
@@ -18,15 +16,14 @@ use std::process::Child;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Pause before a watch is restarted. This is necessary because API servers end each watch after
-/// some minutes.
+/// Pause before a watch is restarted. API servers end each watch after some minutes.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// Duration of one wait. The module checks for an interrupt by the user after each wait.
+/// Duration of one wait, after which the module checks for an interrupt by the user.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Minimum interval between two reports of the reason why pods do not run yet. A report is also
-/// omitted if the reason has not changed.
+/// Minimum interval between two reports of the reason why pods do not run yet. An unchanged reason
+/// is not reported again.
 const TELL_EVERY: Duration = Duration::from_secs(10);
 
 /// Time limit for the report of a pod's end after contact with the pod was lost.
@@ -38,34 +35,32 @@ const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 /// Last known state of a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodSeen {
-    /// Name of the pod.
     pub name: String,
-    /// Unique id of the pod. The uid distinguishes the pod from earlier and later pods with the
-    /// same name.
+    /// Distinguishes the pod from earlier and later pods with the same name.
     pub uid: String,
-    /// Kubernetes node on which the pod runs. The name is empty until the pod is scheduled.
+    /// Kubernetes node of the pod. Empty until the pod is scheduled.
     pub node: String,
-    /// Address of the pod in the pod network, if known.
+    /// Address in the pod network, if known.
     pub address: Option<IpAddr>,
     /// Number of the pod in an Indexed Job. `None` for other pods.
     pub index: Option<usize>,
-    /// True if the first container of the pod runs.
+    /// True if the pod's first container runs.
     pub is_running: bool,
     /// True if the pod is ready according to its probes.
     pub is_ready: bool,
-    /// Reason why the pod will never run. For example, its image cannot be pulled, or the pod has
+    /// Reason why the pod will never run, for example because its image cannot be pulled or it has
     /// ended.
     pub stuck: Option<String>,
     /// Reason why the pod does not run yet, such as a lack of resources on the Kubernetes nodes.
     pub waits_for: Option<String>,
-    /// Reason for the pod's end, if it has ended or is ending.
+    /// Reason of the pod's end, if it has ended or is ending.
     pub fate: Option<String>,
 }
 
-/// Pods by their names.
+/// Pods by name.
 pub type PodsSeen = BTreeMap<String, PodSeen>;
 
-/// Reasons in the status of a waiting container with which it will never run.
+/// Reasons in a waiting container's status that mean that the container will never run.
 const STUCK: [&str; 8] = [
     "ErrImagePull",
     "ImagePullBackOff",
@@ -137,14 +132,13 @@ impl PodSeen {
     }
 }
 
-/// Returns a text with the reason and the message in a status or condition.
+/// Returns the reason and the message of a status or condition.
 fn describe(of: &Value) -> String {
     let texts = [&of["reason"], &of["message"]].into_iter().filter_map(Value::as_str);
     texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(": ")
 }
 
-/// Returns the reason for a pod's end. This is the reason of the pod, or otherwise that of its
-/// container.
+/// Returns the reason of a pod's end: that of the pod, or else that of its container.
 fn ended(status: &Value) -> String {
     let own = describe(status);
     if !own.is_empty() {
@@ -187,8 +181,7 @@ impl Shared {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until `found` returns a result for the states of all pods, or an error if the result
-    /// is impossible.
+    /// Waits until `found` returns a result for the states of all pods, or an error.
     ///
     /// # Errors
     /// `found` returns an error, the user pressed Ctrl-C, or `deadline` passes. In the last case,
@@ -217,8 +210,7 @@ impl Shared {
     }
 }
 
-/// The error that ends one period of a longer wait. It contains the reasons why pods do not run
-/// yet.
+/// Error that ends one period of a longer wait, with the reasons why pods do not run yet.
 #[derive(Debug)]
 struct Waiting(String);
 
@@ -230,14 +222,14 @@ impl fmt::Display for Waiting {
 
 impl std::error::Error for Waiting {}
 
-/// Returns the reasons why pods do not run yet, without duplicates.
+/// Returns the distinct reasons why pods do not run yet.
 pub(crate) fn waits(pods: &PodsSeen) -> String {
     let reasons: BTreeSet<&str> =
         pods.values().filter_map(|pod| pod.waits_for.as_deref()).collect();
     reasons.into_iter().collect::<Vec<_>>().join("; ")
 }
 
-/// The selected pods. The watch runs as long as this value exists.
+/// Selected pods. The watch runs as long as this value exists.
 #[derive(Debug)]
 pub struct Pods {
     shared: Arc<Shared>,
@@ -257,13 +249,11 @@ impl Pods {
         Ok(Pods { shared })
     }
 
-    /// Returns the last known state of each pod, by name.
+    /// Returns the last known state of each pod, sorted by name.
     pub fn all(&self) -> Vec<PodSeen> {
         self.shared.lock().pods.values().cloned().collect()
     }
 
-    /// Waits like [`Shared::until`].
-    ///
     /// # Errors
     /// The errors of [`Shared::until`].
     pub fn until<T>(
@@ -275,8 +265,8 @@ impl Pods {
         self.shared.until(deadline, found, late)
     }
 
-    /// Waits like [`Pods::until`]. Also reports the reason for the wait whenever this reason
-    /// differs from `told`, which is the last reported reason.
+    /// Waits like [`Pods::until`]. Reports the reason for the wait when it differs from `told`, the
+    /// last reported reason.
     ///
     /// # Errors
     /// The errors of [`Pods::until`].
@@ -304,8 +294,8 @@ impl Pods {
         }
     }
 
-    /// Returns a function that finds out the reason for a pod's end. A caller that has lost contact
-    /// with the pod uses it.
+    /// Returns a function that determines the reason of a pod's end, for a caller that has lost
+    /// contact with the pod.
     pub fn fate_of(&self, name: &str) -> Fate {
         let (shared, name) = (Arc::downgrade(&self.shared), name.to_owned());
         Fate::new(move || {
@@ -340,7 +330,7 @@ fn follow(mut watch: Child, kubectl: &Kubectl, selector: &Selector, shared: &Sha
         drop(known);
         let told = told.map(|told| Deserializer::from_reader(BufReader::new(told)));
         for event in told.into_iter().flat_map(|told| told.into_iter::<Value>()) {
-            // If a line is not an event, the watch was interrupted, so it must be restarted.
+            // A line that is not an event means that the watch was interrupted.
             let Ok(event) = event else { break };
             take(&event, shared);
         }

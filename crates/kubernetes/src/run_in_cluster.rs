@@ -1,6 +1,6 @@
-//! A run within the cluster. The run is a Job whose pod gets the study from a ConfigMap. If the
-//! command that began the Job ends, the Job continues. When the run has ended, the command fetches
-//! the results and deletes the Job.
+//! A run within the cluster: a Job whose pod gets the study from a ConfigMap. The Job continues if
+//! the command that began it ends. After the run, the command fetches the results and deletes the
+//! Job.
 
 use crate::job;
 use crate::kubectl::{self, Kubectl};
@@ -17,10 +17,10 @@ const SCRIPT: &str = include_str!("inside.sh");
 
 const CONTAINER: &str = "run";
 
-/// Folder of the container that contains the program.
+/// Folder of the program in the container.
 const FOLDER: &str = "/cassay";
 
-/// Prefix of the output line that reports the end and the exit status of the run.
+/// Prefix of the output line with the exit status of the run.
 const ENDED: &str = "cassay-inside: ";
 
 /// Time limit for the pod to begin to run.
@@ -32,27 +32,25 @@ const AGAIN_AFTER: Duration = Duration::from_secs(2);
 /// Maximum size of a ConfigMap's content, in bytes.
 const FILES_BYTES_MAX: usize = 1 << 20;
 
-/// Description of a run within the cluster, and of its pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InsideRun {
     /// Files of the study, by name. The study itself is `study.yaml`.
     pub files: BTreeMap<String, String>,
     /// Additional arguments of `cassay run`.
     pub arguments: Vec<String>,
-    /// Image of the container. It must contain `sh`, `head`, `chmod` and `tar`.
+    /// Image of the container, which must contain `sh`, `head`, `chmod` and `tar`.
     pub image: String,
-    /// CPUs of the pod in thousandths. The request and the limit are equal.
+    /// CPUs of the pod in thousandths, as request and limit.
     pub millicpus: u32,
-    /// Memory of the pod in bytes. The request and the limit are equal.
+    /// Memory of the pod in bytes, as request and limit.
     pub memory_bytes: u64,
     /// Service account of the pod. `None` if the run does not access the API server.
     pub account: Option<String>,
-    /// Volume claim for the results. With `None`, the results are only in the pod until they are
+    /// Volume claim for the results. With `None`, only the pod contains the results until they are
     /// fetched.
     pub claim: Option<String>,
 }
 
-/// A run within the cluster that has begun.
 #[derive(Debug)]
 pub struct BegunRun {
     kubectl: Kubectl,
@@ -61,7 +59,6 @@ pub struct BegunRun {
     destination: Destination,
 }
 
-/// Name of a Job, and the namespace in which it runs.
 #[derive(Clone, Copy)]
 struct JobPlace<'a> {
     name: &'a str,
@@ -72,8 +69,8 @@ impl InsideRun {
     /// Creates the objects, and waits until the pod runs. The pod then waits for the program.
     ///
     /// # Errors
-    /// The cluster cannot be reached, the cluster refuses an object, the pod does not run, or the
-    /// user pressed Ctrl-C. The error contains the reason.
+    /// The cluster cannot be reached or refuses an object, the pod does not run, or the user
+    /// pressed Ctrl-C. The error contains the reason.
     pub fn begin(&self, kubectl: &Kubectl, say: &mut dyn FnMut(&str)) -> Result<BegunRun> {
         let bytes: usize = self.files.values().map(String::len).sum();
         ensure!(
@@ -225,13 +222,12 @@ impl BegunRun {
         &self.name
     }
 
-    /// Returns the destination of the pod, to which the caller must send the program. The pod waits
-    /// for the program.
+    /// Returns the destination to which the caller must send the program. The pod waits for it.
     pub fn destination(&self) -> &Destination {
         &self.destination
     }
 
-    /// Signals the pod that the program has arrived, so that the pod continues.
+    /// Makes the pod continue after the program has arrived.
     ///
     /// # Errors
     /// The pod no longer exists.
@@ -239,8 +235,8 @@ impl BegunRun {
         self.exec(&["touch", "/cassay/go"]).map(drop)
     }
 
-    /// Passes the output of the run to `line`, line by line, until the run has ended. Returns the
-    /// exit status of the run.
+    /// Passes the output lines of the run to `line` until the run has ended. Returns its exit
+    /// status.
     ///
     /// # Errors
     /// The pod no longer exists, or the user pressed Ctrl-C. The run continues after Ctrl-C.
@@ -264,8 +260,8 @@ impl BegunRun {
                 "interrupted: {} continues",
                 self.name
             );
-            // The connection may only have been interrupted, in which case the output continues at
-            // the same line. If the pod does not exist any more, this call fails.
+            // Fails if the pod no longer exists. After a mere interruption of the connection, the
+            // output continues at the same line.
             self.exec(&["true"])?;
             clock::sleep(AGAIN_AFTER);
         }
@@ -285,8 +281,7 @@ impl BegunRun {
             kubectl::end(&mut child);
             return Err(error);
         }
-        // The bytes after the end of the archive must also be read, because otherwise `kubectl`
-        // would not exit with success.
+        // `kubectl` fails unless the bytes after the end of the archive are also read.
         let rest = std::io::copy(&mut stdout, &mut std::io::sink());
         let status = child.wait().context("wait for kubectl")?;
         rest.context("read the output of kubectl")?;
@@ -312,10 +307,9 @@ impl BegunRun {
     }
 }
 
-/// Reader of those lines of an output that earlier connections have not read.
+/// Reader of the output lines that earlier connections have not read.
 struct NewLines<R> {
     output: R,
-    /// Number of lines that earlier connections have read.
     seen: usize,
     /// Number of complete lines that this connection has read.
     number: usize,
@@ -330,8 +324,8 @@ impl<R: BufRead> NewLines<R> {
         }
     }
 
-    /// Returns the next new line. Returns `None` at the end of the output, or at a line that an
-    /// interrupted connection cut off. The next connection reads that line again.
+    /// Returns the next new line. Returns `None` at the end of the output, or at an incomplete
+    /// line, which the next connection reads again.
     fn next_line(&mut self) -> Option<String> {
         loop {
             let mut bytes = Vec::new();

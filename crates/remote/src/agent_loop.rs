@@ -1,4 +1,4 @@
-//! The agent's part of a conversation with the controller.
+//! The agent's part of a conversation with its controller.
 
 use crate::call::{FromAgent, Row, ToAgent};
 use crate::{Hello, frame};
@@ -15,38 +15,37 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// The way in which a conversation ended.
+/// Way in which a conversation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// The controller requested that the agent end all its processes and undo all its changes.
     Told,
-    /// The controller ended the conversation normally.
     Left,
-    /// The connection ended without a farewell. The controller has ended, the connection was cut,
-    /// or a message was invalid.
+    /// The connection ended without a farewell, because the controller has ended, the network
+    /// failed, or a message was invalid.
     HungUp,
     /// The controller was silent for longer than the lease.
     Silent,
 }
 
-/// Time limit for writing messages after the conversation has ended. Without this limit, an agent
-/// with a full pipe to a dead connection would never end.
+/// Time limit for writing messages after the conversation has ended. Otherwise an agent with a full
+/// pipe to a dead connection would never end.
 const LAST_MESSAGE_LIMIT: Duration = Duration::from_secs(2);
 /// Interval at which a blocked write checks whether the conversation has ended.
 const WRITE_POLL: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 50_000_000,
 };
-/// Maximum size of one write, in bytes. If `poll` reports a pipe or a socket as writable, a write
-/// of this size does not block (PIPE_BUF in pipe(7)).
+/// Maximum size of one write, in bytes. A write of this size does not block if `poll` reports the
+/// pipe or socket as writable (PIPE_BUF in pipe(7)).
 const WRITE_BYTES: usize = 4096;
 
-/// Channel for an agent's messages to the controller that is currently connected.
+/// Channel for an agent's messages to its current controller.
 #[derive(Clone, Default)]
 pub struct Outbox(Arc<Mutex<Option<Box<dyn Write + Send>>>>);
 
 impl Outbox {
-    /// Sends an unrequested message to the controller, if a controller is connected.
+    /// Sends an unrequested message to the controller, if one is connected.
     pub fn note(&self, note: &impl Serialize) {
         if let Ok(note) = serde_json::to_value(note) {
             self.say(&FromAgent::Note(note));
@@ -68,16 +67,16 @@ impl Outbox {
             (Err(_), _) => return,
         };
         let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // If the controller has ended, the write fails, and the reading thread detects the end.
-        // After a failed write, the agent sends no further message, because the controller may have
-        // received only a part of this one.
+        // If the controller has ended, the reading thread detects it. After a failed write, the
+        // agent sends no further message, because the controller may have received only a part of
+        // this one.
         if writer.as_mut().is_some_and(|writer| frame::send(writer, &bytes).is_err()) {
             *writer = None;
         }
     }
 
-    /// Reports to the controller whether the agent could end all its processes and undo all its
-    /// changes. This is the agent's last message.
+    /// Sends the agent's last message: whether it could end all its processes and undo all its
+    /// changes.
     pub fn end(&self, ended: &Result<()>) {
         let ended = ended.as_ref().copied();
         self.say(&FromAgent::Ended(
@@ -95,11 +94,11 @@ impl Outbox {
     }
 }
 
-/// The connection to a controller. A write does not outlast the conversation by more than
-/// [`LAST_MESSAGE_LIMIT`], even if the controller reads nothing.
+/// Connection to a controller. A write outlasts the conversation by at most [`LAST_MESSAGE_LIMIT`],
+/// even if the controller reads nothing.
 struct ConversationWriter<W> {
     writer: W,
-    /// Deadline for writes. It is set when the conversation ends.
+    /// Deadline for writes. Set at the end of the conversation.
     end: Arc<OnceLock<Deadline>>,
 }
 
@@ -127,7 +126,7 @@ impl<W: Write + AsFd> Write for ConversationWriter<W> {
 }
 
 /// Returns duplicates of the agent's standard input and output, and redirects the originals to
-/// `/dev/null`. So other code in the process cannot read or write messages by accident.
+/// `/dev/null`, so that other code cannot read or write messages by accident.
 ///
 /// # Errors
 /// The descriptors cannot be duplicated.
@@ -142,18 +141,18 @@ pub fn pipes() -> Result<(File, File)> {
     Ok((reader, writer))
 }
 
-/// Reads the first message of a conversation, before threads are started. The lease has not begun
-/// yet, so the whole message must arrive within `limit`.
+/// Reads the first message of a conversation before threads are started. The lease has not begun
+/// yet, so the message must arrive within `limit`.
 ///
 /// # Errors
-/// The message does not arrive in time, or it cannot be parsed.
+/// The message does not arrive in time, or cannot be parsed.
 pub fn first<T: DeserializeOwned>(reader: &mut (impl Read + AsFd), limit: Duration) -> Result<T> {
     let deadline = Deadline::after(limit);
     let mut reader = Until { reader, deadline };
     frame::read(&mut reader)?.ok_or_else(|| anyhow!("the controller sent no request"))
 }
 
-/// A reader that stops with an error at a deadline.
+/// Reader that fails at a deadline.
 struct Until<'r, R> {
     reader: &'r mut R,
     deadline: Deadline,
@@ -175,14 +174,13 @@ impl<R: Read + AsFd> Read for Until<'_, R> {
 
 /// Sends the reason why the agent refuses the conversation.
 pub fn refuse(writer: &mut impl Write, why: &anyhow::Error) {
-    // The result is ignored, because a controller that has hung up does not need the reason.
+    // A controller that has hung up does not need the reason.
     let _ = frame::write(writer, &FromAgent::Refusal(format!("{why:#}")));
 }
 
 /// Answers calls until the controller ends the conversation, has ended, or is silent for longer
-/// than `lease`. Each call has a separate thread, and calls in progress finish before this function
-/// returns. The connection remains open, so that [`Outbox::end`] can report the end of the agent's
-/// work.
+/// than `lease`. Each call has a separate thread, and this function waits for calls in progress.
+/// The connection remains open for [`Outbox::end`].
 pub fn serve<S: Sync>(
     rows: &[Row<S>],
     state: &S,
@@ -216,8 +214,7 @@ pub fn serve<S: Sync>(
                 Err(RecvTimeoutError::Disconnected) => break Ending::HungUp,
             }
         };
-        // The scope waits for the calls in progress, which may be blocked in a write. The deadline
-        // ends such a write.
+        // Calls in progress may be blocked in a write, which this deadline ends.
         let _ = end.set(Deadline::after(LAST_MESSAGE_LIMIT));
         ending
     })
@@ -312,8 +309,8 @@ mod tests {
         frame::write(&mut theirs, &7).unwrap();
     }
 
-    /// Starts an agent in a thread that listens on a socket. The thread returns the way in which
-    /// each conversation ended.
+    /// Starts an agent in a thread that listens on a socket. The thread returns the ending of each
+    /// conversation.
     fn agent(conversations: usize) -> (tempfile::TempDir, std::thread::JoinHandle<Vec<Ending>>) {
         let folder = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(folder.path().join("socket")).unwrap();
@@ -378,7 +375,7 @@ mod tests {
         drop(near);
     }
 
-    /// A call that sends a note longer than the buffer of a socket or a pipe. Its answer has this
+    /// Call that sends a note longer than the buffer of a socket or a pipe. Its answer has this
     /// number of bytes.
     #[derive(Serialize, Deserialize)]
     struct Fill(usize);
@@ -395,8 +392,7 @@ mod tests {
         }
     }
 
-    /// An agent once waited forever to send its last message, because the connection was full and
-    /// its peer had stopped reading.
+    /// Earlier, an agent waited forever to send its last message over a full connection.
     #[test]
     fn an_agent_ends_by_its_lease_if_nobody_reads() {
         let (mut near, far) = UnixStream::pair().unwrap();

@@ -1,5 +1,4 @@
-//! Identity and build of an agent. The controller compares the builds of both programs before
-//! anything else.
+//! Identity and build of an agent. The controller first compares the builds of both programs.
 
 use crate::process::Identity;
 use serde::{Deserialize, Serialize};
@@ -8,10 +7,8 @@ use std::sync::OnceLock;
 /// First message of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// Build of the agent. The controller refuses a conversation with an agent of a different
-    /// build.
+    /// Build of the agent. The controller refuses an agent of another build.
     pub build: String,
-    /// Identity of the agent's process.
     pub process: Identity,
 }
 
@@ -27,8 +24,7 @@ impl Hello {
 
 static BUILD: OnceLock<&'static str> = OnceLock::new();
 
-/// Sets the build of this program, before the first conversation. Only the first call has an
-/// effect.
+/// Sets the build of this program before the first conversation. Only the first call has an effect.
 pub fn name_build(build: &'static str) {
     let _ = BUILD.set(build);
 }

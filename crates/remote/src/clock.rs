@@ -1,12 +1,10 @@
-//! Offset of another machine's monotonic clock from the clock of this machine, estimated from
-//! exchanges over the link.
+//! Estimates the offset of another machine's monotonic clock from exchanges over the link.
 //!
-//! An exchange has four times: sent (on this machine), read and answered (on the other machine),
-//! and received (on this machine). For any delays in the two directions, the other clock is ahead
-//! by at most `read - sent` and by at least `answered - received`. So the error is at most half of
-//! the round trip, even if the two delays differ. The module intersects the intervals of many
-//! exchanges, so the exchange with the shortest delay determines the result. NTP's clock filter
-//! does the same (RFC 5905, section 10). A mean would include the delays that a busy machine adds.
+//! An exchange has four times: sent (here), read and answered (on the other machine), and received
+//! (here). The other clock is ahead by at most `read - sent` and by at least `answered - received`.
+//! So the error is at most half of the round trip, for any delays. The module intersects the
+//! intervals of many exchanges, so the fastest exchange determines the result, as in NTP's clock
+//! filter (RFC 5905, section 10). A mean would include the delays of a busy machine.
 
 use crate::{Call, Link, Serve};
 use anyhow::Result;
@@ -14,13 +12,13 @@ use measure::clock;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Number of nanoseconds in which two clocks drift apart by at most one nanosecond. The bounds of
-/// old estimates widen at this rate. A quartz clock is accurate to 100 ppm, and the two clocks may
-/// be wrong in opposite directions.
+/// Time in which two clocks drift apart by at most one nanosecond, in nanoseconds. The bounds of
+/// old estimates widen at this rate. A quartz clock is accurate to 100 ppm, and two clocks may be
+/// wrong in opposite directions.
 const DRIFT_NS: u64 = 5000;
 
-/// Call that reads the monotonic clock of the agent twice: when the call arrives, and when the
-/// agent answers.
+/// Call that reads the agent's monotonic clock twice: at the arrival of the call, and before the
+/// answer.
 #[derive(Serialize, Deserialize)]
 pub struct ReadClock;
 
@@ -35,7 +33,7 @@ impl<S> Serve<S> for ReadClock {
     }
 }
 
-/// Offset of the other machine's clock from the clock of this machine.
+/// Offset of another machine's clock from this machine's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offset {
     /// Time by which the other clock is ahead, in nanoseconds.
@@ -63,7 +61,7 @@ pub struct ClockOffset {
     breaks: u64,
 }
 
-/// Bounds of the offset of the other clock, at one time of this machine's clock.
+/// Bounds of the other clock's offset at one time of this machine's clock.
 #[derive(Clone, Copy, Debug)]
 struct KnownOffset {
     low_ns: i64,
@@ -72,11 +70,10 @@ struct KnownOffset {
 }
 
 impl ClockOffset {
-    /// Reads the agent's clock over `link`, and adds this exchange to the estimate. Waits at most
-    /// `limit` for the answer.
+    /// Reads the agent's clock over `link`, and adds this exchange to the estimate.
     ///
     /// # Errors
-    /// The agent has ended, or does not answer in time.
+    /// The agent has ended, or does not answer within `limit`.
     pub fn ask(&mut self, link: &Link, limit: Duration) -> Result<()> {
         let sent_ns = clock::now_ns();
         let [read_ns, answered_ns] = link.call(&ReadClock, limit)?;
@@ -85,8 +82,8 @@ impl ClockOffset {
     }
 
     /// Adds the four times of an exchange: sent, read, answered, received. If the exchange
-    /// contradicts earlier exchanges, a clock was set or stood still. In that case this function
-    /// drops the earlier bounds and counts a break.
+    /// contradicts earlier ones, a clock was set or stopped. The function then drops the earlier
+    /// bounds and counts a break.
     pub fn add(&mut self, [sent_ns, read_ns, answered_ns, received_ns]: [u64; 4]) {
         let new = KnownOffset {
             low_ns: answered_ns.wrapping_sub(received_ns) as i64,
@@ -107,7 +104,6 @@ impl ClockOffset {
         self.known = Some(if agree { both } else { new });
     }
 
-    /// Returns the offset. Returns `None` before the first exchange.
     pub fn offset(&self) -> Option<Offset> {
         let KnownOffset {
             low_ns, high_ns, ..
@@ -119,7 +115,7 @@ impl ClockOffset {
         })
     }
 
-    /// Returns the number of times that a clock was set or stood still.
+    /// Returns the number of times that a clock was set or stopped.
     pub fn breaks(&self) -> u64 {
         self.breaks
     }
@@ -134,18 +130,16 @@ mod tests {
 
     #[test]
     fn an_exchange_bounds_the_offset_by_half_its_round_trip() {
-        // Each row has the four times of an exchange, the offset, and the bound on the error of the
-        // offset.
+        // Times of the exchange, offset, and bound of the offset's error.
         for (times, ahead_ns, bound_ns) in [
             ([0, 15, 25, 20], 10, 5),
-            // In this case, the whole delay is in one direction, and the other clock is 1000 s
-            // ahead.
+            // The whole delay is in one direction, and the other clock is 1000 s ahead.
             (
                 [100, 1_000_000_000_140, 1_000_000_000_140, 140],
                 1_000_000_000_020,
                 20,
             ),
-            // In this case, the other clock is behind, because its machine started later.
+            // The other machine started later.
             ([5000, 1010, 1030, 5060], -4010, 20),
             ([7, 7, 7, 7], 0, 0),
         ] {
@@ -184,8 +178,6 @@ mod tests {
     }
 
     proptest! {
-        /// The true offset must be within the bound for all delays, and for a clock with the
-        /// maximum drift.
         #[test]
         fn the_truth_lies_within_the_bound(
             ahead_ns in -1_000_000_000_000_i64..1_000_000_000_000,
@@ -208,7 +200,7 @@ mod tests {
                 theirs.add([sent_ns, theirs_at(read_ns), theirs_at(read_ns + within), now_ns]);
                 let offset = theirs.offset().unwrap();
                 let error_ns = offset.ahead_ns.abs_diff(ahead_at(now_ns));
-                // Maximum drift of the clocks since the exchange, plus rounding.
+                // Maximum drift since the exchange, plus rounding.
                 let within_ns = (now_ns - sent_ns) / DRIFT_NS + 2;
                 prop_assert!(error_ns <= offset.bound_ns + within_ns, "{error_ns} {offset:?}");
             }

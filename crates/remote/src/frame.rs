@@ -1,28 +1,24 @@
-//! Encoding of messages: a length in bytes (u32, little-endian), followed by the message as JSON.
+//! Encoding of messages: the length in bytes (u32, little-endian), then JSON.
 
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{ErrorKind, Read, Write};
 
-/// Maximum length of a message in bytes. Calls are coarse, so no message comes near this limit.
+/// Maximum length of a message in bytes. Typical messages are far shorter.
 const BYTES_MAX: usize = 1 << 20;
 
-/// Writes one message.
-///
 /// # Errors
 /// The message is too long, or the receiver has ended.
 pub fn write(to: &mut impl Write, message: &impl Serialize) -> Result<()> {
     send(to, &encode(message)?)
 }
 
-/// Writes the bytes of one message.
-///
 /// # Errors
 /// The receiver has ended.
 pub(crate) fn send(to: &mut impl Write, bytes: &[u8]) -> Result<()> {
-    // The whole message is written at once, so that the receiver is unlikely to get half a message
-    // if this process is killed.
+    // With a single write, the receiver is unlikely to get half a message if this process is
+    // killed.
     to.write_all(bytes).context("send a message")?;
     to.flush().context("send a message")
 }
@@ -58,8 +54,7 @@ pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<Option<T>> {
         "the peer announces a message of {length} bytes, but the maximum is {BYTES_MAX} bytes: the \
          peer is not an agent of cassay"
     );
-    // The buffer grows only as bytes arrive, so a wrong length does not make this process allocate
-    // memory.
+    // The buffer grows only as bytes arrive, so a wrong length cannot allocate much memory.
     let mut bytes = Vec::new();
     let read = from.by_ref().take(length as u64).read_to_end(&mut bytes);
     read.context("receive a message")?;
@@ -72,8 +67,7 @@ pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<Option<T>> {
     Ok(Some(message))
 }
 
-/// Reads a length into `length`. Returns false if the stream ends before the first byte of the
-/// length.
+/// Reads a length. Returns false if the stream ends before its first byte.
 fn begins(from: &mut impl Read, length: &mut [u8; 4]) -> Result<bool> {
     let mut have = 0;
     while have < length.len() {
@@ -96,7 +90,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    /// A reader that returns `bytes` in pieces. The lengths of the pieces repeat in a cycle.
+    /// Reader that returns `bytes` in pieces of these lengths, cyclically.
     struct Pieces<'a> {
         bytes: &'a [u8],
         lengths: std::iter::Cycle<std::slice::Iter<'a, usize>>,
@@ -150,7 +144,7 @@ mod tests {
         let long = "x".repeat(BYTES_MAX);
         let said = write(&mut Vec::new(), &long).unwrap_err().to_string();
         assert!(said.contains("is too long"), "{said}");
-        // The four bytes "HTTP" are read as a length, which is too large.
+        // The four bytes "HTTP" form a length that is too large.
         let said = read::<Value>(&mut &b"HTTP/1.1 400"[..]).unwrap_err();
         assert!(
             said.to_string().contains("bytes: the peer is not an agent of cassay"),

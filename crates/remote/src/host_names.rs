@@ -1,9 +1,9 @@
-//! Resolves the name of a host to addresses, in the same way as other programs on this machine.
+//! Resolves host names in the same way as other programs on this machine.
 //!
 //! A program built with musl lacks the system's name services (NSS). It would use only `/etc/hosts`
-//! and DNS, and ignore LDAP, mDNS and other sources in `/etc/nsswitch.conf`. So a cassay that was
-//! built with musl runs `getent`, which all systems with glibc have. If `getent` is missing or has
-//! no answer, cassay uses the resolver of the C library that is built into the program.
+//! and DNS, and ignore LDAP, mDNS and other sources in `/etc/nsswitch.conf`. So such a cassay runs
+//! `getent`, which all systems with glibc have. Without an answer of `getent`, cassay uses musl's
+//! own resolver.
 
 use crate::process::{self, Patience};
 use anyhow::{Context, Result};
@@ -11,11 +11,10 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::time::Duration;
 
-/// Time limit for an answer of the name services. A DNS query itself fails after about 10 s.
+/// Time limit for the name services. A DNS query fails after about 10 s.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Returns the addresses of a host, in the order in which to try them. Adds the port to each
-/// address.
+/// Returns the socket addresses of a host, in the order in which to try them.
 ///
 /// # Errors
 /// The name is unknown.
@@ -30,19 +29,19 @@ pub fn addresses_of(host: &str, port: u16) -> Result<Vec<SocketAddr>> {
     Ok(found.collect())
 }
 
-/// Returns the answer of `getent`. Returns `None` if that program is missing, or does not find the
-/// name.
+/// Returns the addresses according to `getent`. Returns `None` if the program is missing, or does
+/// not find the name.
 fn by_getent(host: &str) -> Option<Vec<IpAddr>> {
     let mut command = process::command(Path::new("getent"));
-    // The `--` is necessary so that a name that looks like an option is not treated as an option.
+    // After `--`, a name cannot be an option.
     command.args(["ahosts", "--", host]);
     let answer = process::ask(command, b"", Patience::up_to(LIMIT)).ok()?;
     let found = parse(&String::from_utf8_lossy(&answer.output));
     (answer.status.success() && !found.is_empty()).then_some(found)
 }
 
-/// Parses the output of `getent ahosts`. Each line contains an address and a kind of socket, and
-/// the first line also contains the name.
+/// Parses the output of `getent ahosts`: lines with an address and a kind of socket. The first line
+/// also contains the name.
 fn parse(text: &str) -> Vec<IpAddr> {
     let mut found = Vec::new();
     for line in text.lines() {
@@ -80,8 +79,7 @@ mod tests {
         assert!(error.contains("find the address of -h"), "{error}");
     }
 
-    /// This test also runs in builds that resolve names by the C library. It checks the answer of
-    /// `getent` only if the system has this program.
+    /// Also runs in builds that resolve names by the C library.
     #[test]
     fn getent_says_the_same_where_it_is_there() {
         if let Some(found) = by_getent("localhost") {

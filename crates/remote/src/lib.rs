@@ -2,10 +2,9 @@
 //! frames, ssh and kubectl, leases, clocks.
 //!
 //! An *agent* is another process of this program, on a host. The controller talks to an agent
-//! through [`Link`], and the agent answers in [`serve`]. A [`Call`] is the definition of one
-//! request, which both processes share. Invariants: no path, clock or descriptor of the controller
-//! has a meaning for the agent. An agent relies only on messages that it receives, so a controller
-//! that is silent for too long counts as ended.
+//! through [`Link`], and the agent answers in [`serve`]. Both processes share the definition of
+//! each [`Call`]. Invariants: no path, clock or descriptor of the controller has a meaning for the
+//! agent. A controller that is silent for too long counts as ended.
 
 pub mod agent_loop;
 mod build_identity;

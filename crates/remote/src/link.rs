@@ -25,23 +25,23 @@ use std::time::Duration;
 /// Interval between two messages that show that this process is alive.
 const ALIVE_EVERY: Duration = Duration::from_secs(1);
 
-/// Time limit for an agent's first message, which includes the start of the program.
+/// Time limit for an agent's first message, including the start of the program.
 const HELLO_LIMIT: Duration = Duration::from_secs(60);
 
 /// Time limit for a child process to end after it has closed its output.
 pub(crate) const STATUS_LIMIT: Duration = Duration::from_secs(5);
 
-/// Command line argument that makes this program an agent.
+/// Command line argument of an agent.
 pub const ARGUMENT: &str = "agent";
 
 /// Prefix of the names of agents that only generate load.
 pub const CLIENT: &str = "client";
 
-/// Path of the running program. The path remains valid after a newer file has replaced the program.
+/// Path of the running program, even after a newer file has replaced it.
 pub(crate) const OURSELVES: &str = "/proc/self/exe";
 
-/// A conversation with one agent. Dropping the link ends the connection without a message. The
-/// agent then ends all its processes and undoes all its changes, unless it is a kept agent.
+/// Conversation with one agent. Dropping the link ends the connection without a message. Unless the
+/// agent is kept, it then ends all its processes and undoes all its changes.
 #[derive(Debug)]
 pub struct Link {
     /// Name of the agent in messages, such as `host1`.
@@ -52,7 +52,7 @@ pub struct Link {
 }
 
 /// Stream for outgoing messages. Dropping the stream ends the conversation, even if another
-/// descriptor of the socket is still open.
+/// descriptor of the socket is open.
 enum Writer {
     Pipe(ChildStdin),
     Socket(UnixStream),
@@ -70,8 +70,7 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         if let Writer::Socket(socket) = self {
-            // The result is ignored. If the stream was already closed, the conversation had ended
-            // before.
+            // A stream that is already closed has ended the conversation before.
             let _ = socket.shutdown(Shutdown::Write);
         }
     }
@@ -85,12 +84,12 @@ struct Shared {
 
 type Input = Box<dyn Read + Send>;
 
-/// Child process that connects this process to an agent, or that is the agent itself.
+/// Child process that connects to an agent, or that is the agent.
 pub(crate) struct Tunnel {
     pub(crate) child: Child,
-    /// The last error output of the child. `None` if the child itself is the agent.
+    /// Last error output of the child. `None` if the child is the agent.
     pub(crate) last_words: Option<Arc<LastWords>>,
-    /// Function that finds out why the destination does not answer any more.
+    /// Function that determines why the destination no longer answers.
     pub(crate) fate: Option<Fate>,
 }
 
@@ -100,7 +99,7 @@ pub(crate) struct NoHello {
     pub(crate) why: anyhow::Error,
     /// True if an agent of another build answered.
     pub(crate) is_other_build: bool,
-    /// Exit status of the process that leads to the agent.
+    /// Exit status of the process that connects to the agent.
     pub(crate) status: Option<ExitStatus>,
 }
 
@@ -114,20 +113,19 @@ impl From<anyhow::Error> for NoHello {
     }
 }
 
-/// An answer, and the CPU time in nanoseconds that the agent needed for it.
+/// Answer, and the agent's CPU time for it in nanoseconds.
 type Answer = (Result<serde_json::Value, String>, u64);
 
 thread_local! {
     static CPU_THERE_NS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Returns the CPU time that agents have used to answer the calls of this thread, in nanoseconds.
+/// Returns the CPU time of agents for the calls of this thread, in nanoseconds.
 pub fn cpu_there_ns() -> u64 {
     CPU_THERE_NS.get()
 }
 
-/// Function that receives an agent's unrequested messages, and `None` when no more messages will
-/// come.
+/// Function that receives an agent's unrequested messages, and `None` after the last one.
 pub type Listener = Box<dyn FnMut(Option<serde_json::Value>) + Send>;
 
 #[derive(Default)]
@@ -135,16 +133,15 @@ struct ReceivedMessages {
     last_id: u64,
     waiting: HashMap<u64, Sender<Answer>>,
     notes: Vec<serde_json::Value>,
-    /// Function that receives unrequested messages, which are then not added to `notes`.
+    /// Receives unrequested messages, which are then not added to `notes`.
     listener: Option<Listener>,
-    /// Result of the agent's end. It is `Ok` if the agent could end all its processes and undo all
-    /// its changes.
+    /// `Ok` if the agent could end all its processes and undo all its changes.
     ended: Option<Result<(), String>>,
     /// Reason why no more messages will come.
     lost: Option<String>,
-    /// True if the process that leads to the agent may still run.
+    /// True if the process that connects to the agent may still run.
     is_way_open: bool,
-    /// Exit status of the process that leads to the agent.
+    /// Exit status of the process that connects to the agent.
     status: Option<ExitStatus>,
 }
 
@@ -155,9 +152,8 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Link {
-    /// Starts an agent as a separate process, which outlives this process for as long as its lease
-    /// allows. `begin` is the first message to the agent. `mark` is an environment variable for the
-    /// agent.
+    /// Starts an agent as a separate process, which outlives this process by at most its lease.
+    /// `begin` is the first message to the agent. `mark` is an environment variable for the agent.
     ///
     /// # Errors
     /// The agent cannot be started, or does not send its first message.
@@ -176,8 +172,7 @@ impl Link {
         let (Some(mut writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {
             bail!("the agent of {name} has no pipes");
         };
-        // If the agent has already ended, this write fails. The code below then reports the end of
-        // the agent.
+        // The code below reports an agent that has already ended.
         let sent = frame::write(&mut writer, begin);
         let way = Tunnel {
             child,
@@ -190,8 +185,7 @@ impl Link {
         Ok(link)
     }
 
-    /// Begins the conversation with an agent to which `way` leads. The agent has already received
-    /// its first message.
+    /// Begins the conversation with an agent that has already received its first message.
     pub(crate) fn from_pipes(
         name: &str,
         writer: ChildStdin,
@@ -243,35 +237,31 @@ impl Link {
         })
     }
 
-    /// Returns this link with the address at which cassay reached the sshd of the agent's machine,
-    /// or with the address of the agent's pod.
+    /// Sets the address at which cassay reached the sshd of the agent's machine, or the address of
+    /// the agent's pod.
     pub(crate) fn reached_at(mut self, reached_at: Option<IpAddr>) -> Link {
         self.reached_at = reached_at;
         self
     }
 
     /// Returns the address at which cassay reached the sshd of the agent's machine, according to
-    /// `SSH_CONNECTION` on that machine. For an agent in a pod, returns the address of the pod.
-    /// Returns `None` for a local agent, or if the address is unknown.
+    /// `SSH_CONNECTION` on that machine. For an agent in a pod, returns the pod's address. Returns
+    /// `None` for a local agent or an unknown address.
     pub fn address(&self) -> Option<IpAddr> {
         self.reached_at
     }
 
-    /// Returns the name of the agent, such as `host1`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the first message of the agent.
     pub fn hello(&self) -> &Hello {
         &self.hello
     }
 
-    /// Sends a call, and waits at most `limit` for the answer.
-    ///
     /// # Errors
-    /// The call fails (the error then contains the agent's text), the agent has ended, or the agent
-    /// does not answer in time.
+    /// The call fails (the error contains the agent's text), the agent has ended, or it does not
+    /// answer within `limit`.
     pub fn call<C: Call>(&self, call: &C, limit: Duration) -> Result<C::Answer> {
         let asked = || -> Result<C::Answer> {
             let value = serde_json::to_value(call).context("write a call as JSON")?;
@@ -281,8 +271,8 @@ impl Link {
         asked().with_context(|| format!("tell {} to {}", self.name, C::NAME.replace('-', " ")))
     }
 
-    /// Describes an agent that does not answer any more. An agent on another machine may still run
-    /// until its lease expires.
+    /// Describes an agent that no longer answers. An agent on another machine may run until its
+    /// lease expires.
     fn gone(&self, why: &str) -> String {
         match self.reached_at {
             Some(_) => format!("cassay cannot reach the agent: {why}"),
@@ -333,9 +323,8 @@ impl Link {
         notes.into_iter().filter_map(read).collect()
     }
 
-    /// Passes further unrequested messages to `listener`, in the thread that reads messages. So
-    /// `listener` must not wait or make calls. It first receives the messages that have already
-    /// arrived.
+    /// Passes unrequested messages to `listener`, in the thread that reads messages. So `listener`
+    /// must neither wait nor make calls. Messages that have already arrived come first.
     pub fn listen(&self, mut listener: Listener) {
         let mut heard = lock(&self.shared.heard);
         std::mem::take(&mut heard.notes)
@@ -353,13 +342,12 @@ impl Link {
         lock(&self.shared.heard).lost.clone()
     }
 
-    /// Tells the agent to end all its processes and undo all its changes, and waits until the agent
-    /// has done so.
+    /// Makes the agent end all its processes and undo all its changes, and waits for it.
     ///
     /// # Errors
     /// A step fails (the error contains the agent's text), or the agent takes longer than `limit`.
     pub fn end(&self, limit: Duration) -> Result<()> {
-        // The result is ignored, because an agent that has already ended does not need the message.
+        // An agent that has already ended does not need the message.
         let _ = self.shared.say(&ToAgent::Bye { end: true });
         let deadline = Deadline::after(limit);
         let mut heard = lock(&self.shared.heard);
@@ -394,7 +382,7 @@ impl Drop for Link {
 }
 
 impl Shared {
-    /// Waits for the agent's first message, and checks the build that it contains.
+    /// Waits for the agent's first message, and checks its build.
     fn hello(&self, hello: &Receiver<Hello>) -> Result<Hello, NoHello> {
         match hello.recv_timeout(HELLO_LIMIT) {
             Ok(hello) if hello.build == build() => Ok(hello),
@@ -417,8 +405,8 @@ impl Shared {
         }
     }
 
-    /// Returns the exit status of the process that led to the agent. Returns `None` if the link has
-    /// no such process, or if the process has not ended.
+    /// Returns the exit status of the process that connected to the agent. Returns `None` if the
+    /// link has no such process, or it has not ended.
     fn status(&self) -> Option<ExitStatus> {
         let deadline = Deadline::after(STATUS_LIMIT);
         let mut heard = lock(&self.heard);
@@ -441,8 +429,7 @@ impl Shared {
     }
 }
 
-/// Reads messages until the connection ends, and passes each message to the caller that waits for
-/// it.
+/// Reads messages until the connection ends, and passes each one to its waiting caller.
 fn hear(mut reader: Input, way: Option<Tunnel>, hello: Sender<Hello>, shared: &Shared) {
     lock(&shared.heard).is_way_open = way.is_some();
     let mut hello = Some(hello);
@@ -453,8 +440,7 @@ fn hear(mut reader: Input, way: Option<Tunnel>, hello: Sender<Hello>, shared: &S
             }
             Ok(Some(FromAgent::Answer { id, answer, cpu_ns })) => {
                 let waiting = lock(&shared.heard).waiting.remove(&id);
-                // The result is ignored. If an answer arrives too late, its caller does not wait
-                // any more.
+                // The caller of a late answer no longer waits.
                 let _ = waiting.map(|waiting| waiting.send((answer, cpu_ns)));
             }
             Ok(Some(FromAgent::Refusal(why))) => break why,
@@ -482,11 +468,9 @@ fn hear(mut reader: Input, way: Option<Tunnel>, hello: Sender<Hello>, shared: &S
     heard.listener.iter_mut().for_each(|listener| listener(None));
     shared.news.notify_all();
     drop(heard);
-    // This notifies a caller that still waits for the first message, because the process may end
-    // much later.
+    // Notifies a caller that still waits for the first message. The process may end much later.
     drop(hello);
-    // This collects the status of the child, which would otherwise remain a zombie. It may take
-    // long if the child is a kept agent.
+    // Otherwise the child would remain a zombie. A kept agent may run for a long time.
     let status = way.and_then(|mut way| way.child.wait().ok());
     let mut heard = lock(&shared.heard);
     heard.status = status;
@@ -494,8 +478,7 @@ fn hear(mut reader: Input, way: Option<Tunnel>, hello: Sender<Hello>, shared: &S
     shared.news.notify_all();
 }
 
-/// Sends a message each second until the conversation ends. The message shows that this process is
-/// alive.
+/// Sends a message each second until the conversation ends, which shows that this process is alive.
 fn keep_alive(shared: &Shared) {
     while shared.say(&ToAgent::Alive).is_ok() {
         let deadline = Deadline::after(ALIVE_EVERY);
@@ -510,8 +493,7 @@ fn keep_alive(shared: &Shared) {
     }
 }
 
-/// Locks a mutex, even if it is poisoned. This is safe, because a panic cannot interrupt an update
-/// of the data.
+/// Locks a mutex, even if it is poisoned. A panic cannot interrupt an update of the data.
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

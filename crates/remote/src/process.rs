@@ -1,9 +1,9 @@
 //! Starts child processes, identifies processes, and ends them.
 //!
 //! One thread, the *keeper*, starts all child processes, because the kernel ties a child's
-//! parent-death signal to the thread that forked it. If a short-lived thread forked a child, the
-//! child would be killed when that thread ends. The keeper runs until this process ends, so kill -9
-//! of this process also kills its children, unless they are detached. Before cassay signals another
+//! parent-death signal to the thread that forked it. A child of a short-lived thread would be
+//! killed when that thread ends. The keeper runs until this process ends, so kill -9 of this
+//! process also kills its children, unless they are detached. Before cassay signals another
 //! process, it compares the process's start time, because process ids are reused.
 
 mod listen;
@@ -22,12 +22,10 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// Interval between two checks of a process that is ending. It is short compared with the time that
-/// a JVM takes to stop, which is about 1 s.
+/// Interval between two checks of a process that is ending. A JVM takes about 1 s to stop.
 const POLL: Duration = Duration::from_millis(10);
 
-/// Time limit for a killed process to end. It is long, because the kernel must free the memory of
-/// the process.
+/// Time limit for a killed process to end. The kernel must free its memory.
 pub const KILL_LIMIT: Duration = Duration::from_secs(20);
 
 /// Lifetime of a child process, relative to this process.
@@ -35,23 +33,20 @@ pub const KILL_LIMIT: Duration = Duration::from_secs(20);
 pub enum Life {
     /// The kernel kills the child when this process ends for any reason.
     Ours,
-    /// The child continues after this process has ended. It has a separate session and no
-    /// parent-death signal.
+    /// The child outlives this process. It has a separate session and no parent-death signal.
     Detached,
 }
 
-/// Identity of a process, which is also valid in other processes and later commands. The process id
-/// alone is not enough, because ids are reused.
+/// Identity of a process, which remains valid in other processes and later commands, although
+/// process ids are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Identity {
-    /// Process id.
     pub pid: u32,
-    /// Time from boot to the start of the process, in clock ticks. It is field 22 of
-    /// `/proc/PID/stat`.
+    /// Time from boot to the start of the process, in clock ticks (field 22 of `/proc/PID/stat`).
     pub start_ticks: u64,
 }
 
-/// A machine, or a container on a machine, within which a process id is unique.
+/// Machine or container within which a process id is unique.
 ///
 /// Two containers on one machine share a kernel, but do not see each other's processes. Two
 /// machines created from one image may have the same machine id, but different host names.
@@ -59,14 +54,14 @@ pub struct Identity {
 pub struct ProcessSpace {
     /// Host name of the machine or container.
     name: String,
-    /// Content of `/etc/machine-id`. It is empty if that file does not exist.
+    /// Content of `/etc/machine-id`. Empty without this file.
     id: String,
     /// PID namespace, as the link `/proc/self/ns/pid` identifies it.
     pids: String,
 }
 
 impl ProcessSpace {
-    /// Returns the machine or container in which this process runs.
+    /// Returns the machine or container of this process.
     pub fn ours() -> ProcessSpace {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         let pids = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
@@ -77,7 +72,7 @@ impl ProcessSpace {
         }
     }
 
-    /// Returns a different machine for tests, which is a copy of this machine with another name.
+    /// Returns a different machine for tests, with another host name.
     pub fn called(name: &str) -> ProcessSpace {
         ProcessSpace {
             name: name.to_owned(),
@@ -114,7 +109,6 @@ impl Identity {
         Ok(Identity { pid, start_ticks })
     }
 
-    /// Returns the identity of this process.
     pub fn own() -> Identity {
         let pid = getpid().as_raw_nonzero().get() as u32;
         Identity::read(pid).unwrap_or(Identity {
@@ -123,13 +117,13 @@ impl Identity {
         })
     }
 
-    /// Returns true if the process with this identity still runs.
+    /// Returns true if the process still runs.
     pub fn alive(self) -> bool {
         Identity::read(self.pid) == Some(self)
     }
 
-    /// Returns true if some threads of the process still run although its first thread has ended.
-    /// Such threads keep the ports of the process open.
+    /// Returns true if threads of the process still run although its first thread has ended. Such
+    /// threads keep the ports of the process open.
     fn has_threads(self) -> bool {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid));
         let same = stat.ok().and_then(|stat| parse_stat(&stat));
@@ -138,12 +132,12 @@ impl Identity {
             && tasks.is_ok_and(|tasks| tasks.count() > 1)
     }
 
-    /// Sends a signal to the process, unless its id now belongs to another process.
+    /// Sends a signal to the process, unless its id now belongs to another one.
     pub fn signal(self, signal: Signal) {
         if self.alive()
             && let Some(pid) = Pid::from_raw(self.pid as i32)
         {
-            // The result is ignored, because the process may end between the check and the signal.
+            // The process may end between the check and the signal.
             let _ = kill_process(pid, signal);
         }
     }
@@ -160,12 +154,12 @@ impl Identity {
         true
     }
 
-    /// Ends the process. Sends SIGTERM, and SIGKILL after `grace`. If `grace` is zero, sends
-    /// SIGKILL immediately. Returns true if the process ended without SIGKILL.
+    /// Sends SIGTERM, and SIGKILL after `grace`. A zero `grace` means SIGKILL only. Returns true if
+    /// the process ended without SIGKILL.
     ///
     /// # Errors
-    /// The process still exists after SIGKILL, because it is stuck in the kernel, or because this
-    /// user may not kill it.
+    /// The process still exists after SIGKILL, because it is stuck in the kernel, or this user may
+    /// not kill it.
     pub fn end(self, grace: Duration) -> Result<bool> {
         if !grace.is_zero() {
             self.signal(Signal::TERM);
@@ -180,7 +174,6 @@ impl Identity {
         Err(self.stuck())
     }
 
-    /// Returns the error for a process that still exists after SIGKILL.
     pub fn stuck(self) -> anyhow::Error {
         anyhow!(
             "process {} is still running {} s after SIGKILL; see /proc/{}/stack",
@@ -191,8 +184,8 @@ impl Identity {
     }
 }
 
-/// Parses the state and the start time from `/proc/PID/stat`. The name of the process, which is in
-/// parentheses, may contain any characters.
+/// Parses the state and the start time from `/proc/PID/stat`. The process name, in parentheses, may
+/// contain any characters.
 fn parse_stat(stat: &str) -> Option<(char, u64)> {
     let after_name = &stat[stat.rfind(')')? + 1..];
     let mut fields = after_name.split_ascii_whitespace();
@@ -202,23 +195,22 @@ fn parse_stat(stat: &str) -> Option<(char, u64)> {
     Some((state, start_ticks))
 }
 
-/// Returns the kernel's state letter of a process, as `ps` shows it. Returns `None` if the process
-/// has ended.
+/// Returns the kernel's state letter of a process, as in `ps`. Returns `None` if the process has
+/// ended.
 pub fn state(process: Identity) -> Option<char> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.pid)).ok()?;
     let (state, start_ticks) = parse_stat(&stat)?;
     (start_ticks == process.start_ticks && !"ZX".contains(state)).then_some(state)
 }
 
-/// Returns the command line of a process: its program and its arguments. Returns `None` if the
-/// process has ended, or if this user may not read its arguments.
+/// Returns the program and the arguments of a process. Returns `None` if the process has ended, or
+/// this user may not read its arguments.
 pub fn command_line(pid: u32) -> Option<Vec<String>> {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     Some(text.split_terminator('\0').map(str::to_string).collect())
 }
 
-/// Returns the ids of all visible processes.
 pub fn all_pids() -> Vec<u32> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();
@@ -228,7 +220,7 @@ pub fn all_pids() -> Vec<u32> {
         .collect()
 }
 
-/// Returns the running JVMs that were started with all these arguments.
+/// Returns the running JVMs whose command lines contain all these arguments.
 pub fn jvms_with(arguments: &[String]) -> Vec<Identity> {
     let is_one = |pid: &u32| {
         command_line(*pid).is_some_and(|line| {
@@ -236,14 +228,13 @@ pub fn jvms_with(arguments: &[String]) -> Vec<Identity> {
             program == Some(true) && arguments.iter().all(|argument| line.contains(argument))
         })
     };
-    // The identity is read before the arguments. If the process id is reused later, the start time
-    // in the identity differs.
+    // If the process id is reused after this read, the start time differs.
     let identities = all_pids().into_iter().filter_map(Identity::read);
     identities.filter(|identity| is_one(&identity.pid)).collect()
 }
 
-/// Creates a command. The caller must start the child by [`spawn`], [`ask`] or [`listen()`], which
-/// determine the lifetime of the child.
+/// Creates a command. The caller must start it by [`spawn`], [`ask`] or [`listen()`], which
+/// determine its lifetime.
 #[expect(
     clippy::disallowed_methods,
     reason = "the only function that creates commands"
@@ -256,8 +247,8 @@ pub fn command(program: &Path) -> Command {
 
 static INTERRUPT: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// Sets the flag that [`is_interrupted`] returns. When the flag is true, long waits end early, so
-/// that cassay can end all started processes normally. Only the first call has an effect.
+/// Sets the flag that [`is_interrupted`] returns. When it is true, long waits end early, so that
+/// cassay can end all started processes normally. Only the first call has an effect.
 pub fn heed(flag: Arc<AtomicBool>) {
     let _ = INTERRUPT.set(flag);
 }
@@ -270,8 +261,7 @@ pub fn is_interrupted() -> bool {
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Returns the channel to the thread that forks every child. The header of this module explains the
-/// purpose of this thread.
+/// Returns the channel to the thread that forks every child, see the header of this module.
 fn keeper() -> Result<&'static Sender<Job>> {
     static KEEPER: OnceLock<Option<Sender<Job>>> = OnceLock::new();
     KEEPER
@@ -287,8 +277,6 @@ fn keeper() -> Result<&'static Sender<Job>> {
         .context("start the thread that owns child processes")
 }
 
-/// Starts `command` with the lifetime `life`.
-///
 /// # Errors
 /// The program cannot be executed.
 pub fn spawn(mut command: Command, life: Life) -> Result<Child> {
@@ -298,13 +286,12 @@ pub fn spawn(mut command: Command, life: Life) -> Result<Child> {
         match life {
             Life::Ours => {
                 rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-                // The parent may have died before the call above, in which case no signal would
-                // arrive.
+                // If the parent died before the call above, no signal arrives.
                 if getppid() != Some(parent) {
                     return Err(std::io::Error::other("the parent process ended"));
                 }
-                // The child gets a separate process group. So Ctrl-C reaches only this program,
-                // which then stops the child normally.
+                // With a separate process group, Ctrl-C reaches only this program, which then stops
+                // the child normally.
                 rustix::process::setpgid(None, None)?;
             }
             Life::Detached => {
@@ -320,8 +307,7 @@ pub fn spawn(mut command: Command, life: Life) -> Result<Child> {
     let (answer, answered) = channel();
     keeper()?
         .send(Box::new(move || {
-            // The result is ignored. If the receiver no longer exists, the caller has panicked, and
-            // the child ends with this process.
+            // Without a receiver, the caller has panicked, and the child ends with this process.
             let _ = answer.send(command.spawn());
         }))
         .ok()

@@ -1,12 +1,12 @@
-//! An agent on another machine, under a user's account, or in a pod.
+//! Agents on other machines, under a user's account, or in pods.
 //!
-//! Each agent has one open connection, which the user's own `ssh` or `kubectl` makes. So the user's
-//! configurations, keys, jump hosts, known hosts and contexts apply. At the destination, the file
-//! name of the program contains its SHA-256. If that file is missing, cassay sends the program over
-//! that connection. Invariants: cassay itself never accepts an unknown host key, and never prompts
-//! for a password. At the destination, it executes only a program with the expected digest, or with
-//! the expected size if `sha256sum` is missing. cassay reports all unreachable destinations
-//! together, before any work begins.
+//! The user's own `ssh` or `kubectl` makes one connection for each agent. So the user's
+//! configurations, keys, jump hosts, known hosts and contexts apply. At the destination, the
+//! program's file name contains its SHA-256. If the file is missing, cassay sends the program over
+//! the connection. Invariants: cassay never accepts an unknown host key, and never prompts for a
+//! password. It executes only a program with the expected digest, or with the expected size if the
+//! destination lacks `sha256sum`. cassay reports all unreachable destinations together, before any
+//! work begins.
 
 mod destination;
 mod refusal;
@@ -33,24 +33,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use upload::Program;
 
-/// Maximum number of simultaneous connection attempts. Many names may lead to the same sshd, for
-/// example that of a jump host. By default (`MaxStartups 10:30:100`), sshd begins to drop
-/// connections when 10 of them are unauthenticated.
+/// Maximum number of simultaneous connection attempts. Many names may lead to the same sshd, such
+/// as that of a jump host. By default (`MaxStartups 10:30:100`), sshd begins to drop connections
+/// when 10 of them are unauthenticated.
 const CONNECTING_MAX: usize = 8;
 
-/// Maximum number of attempts for a machine whose sshd closes the connection before the login.
+/// Maximum number of attempts if sshd closes the connection before the login.
 const TRIES_MAX: u32 = 4;
-/// Pause before the second attempt, which doubles before each further attempt. The pauses take 7 s
-/// in total.
+/// Pause before the second attempt. It doubles before each further attempt, to 7 s in total.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
-/// Time limit for the first answer of the destination. The limit includes name resolution, key
-/// exchange and the start of a login shell.
+/// Time limit for the first response of the destination, including name resolution, key exchange
+/// and the start of a login shell.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 
-/// Time limit for the destination to receive the rest of the program, after cassay has written all
-/// of it. Pipes and sockets on the way may contain some megabytes, which take a minute over a line
-/// of one megabit per second.
+/// Time limit for the destination to receive the rest of the program after cassay has written it.
+/// Pipes and sockets on the way may contain some megabytes, which take a minute at 1 Mbit/s.
 const PUT_LIMIT: Duration = Duration::from_secs(300);
 
 /// Time limit for an idle agent to end.
@@ -59,16 +57,15 @@ const END_LIMIT: Duration = Duration::from_secs(30);
 /// Interval between two checks for an interrupt, or for the end of a process.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// Treatment of the agents that cassay has reached, if it has not reached all destinations.
+/// Treatment of reached agents if some destinations are unreachable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OtherAgents {
-    /// The agents end.
     End,
     /// The agents continue, because they ran before.
     Leave,
 }
 
-/// Script that runs at the destination until the agent starts.
+/// Script that runs at the destination before the agent starts.
 const SCRIPT: &str = include_str!("ssh/begin.sh");
 
 /// Returns the command with which `sh` reads the script.
@@ -76,16 +73,15 @@ fn first_line() -> String {
     format!("eval \"$(head -c {})\"", SCRIPT.len())
 }
 
-/// Returns the command for `ssh`. The login shell reads this line, and may be any shell, such as
-/// fish or csh. So the line consists of two words and a quoted word, whose content only `sh`
-/// interprets.
+/// Returns the command for `ssh`. Any login shell, even fish or csh, must be able to read this
+/// line. So it consists of two words and a quoted word, which only `sh` interprets.
 fn command_line() -> String {
     format!("exec sh -c '{}'", first_line())
 }
 
 impl Link {
-    /// Starts an agent at a destination. `begin` is the first message to the agent. Tries again if
-    /// the sshd of the machine closes the connection before the login.
+    /// Starts an agent at a destination. `begin` is the first message to the agent. Retries if the
+    /// machine's sshd closes the connection before the login.
     ///
     /// # Errors
     /// The agent does not start. The error contains the reason and a remedy.
@@ -110,9 +106,8 @@ impl Link {
         }
     }
 
-    /// Starts an agent at each of several destinations, with a limited number of simultaneous
-    /// attempts. Returns each agent, or the reason for its failure, in the order of the
-    /// destinations.
+    /// Starts an agent at each destination, with a limited number of simultaneous attempts. Returns
+    /// each agent, or the reason for its failure, in the order of the destinations.
     pub fn to_each<B: Serialize + Sync>(wanted: &[(Destination, B)]) -> Vec<Result<Link, Refusal>> {
         let next = AtomicUsize::new(0);
         let connect = || {
@@ -137,12 +132,11 @@ impl Link {
         answers.into_iter().map(|(_, answer)| answer).collect()
     }
 
-    /// Starts an agent at each of several destinations, with a limited number of simultaneous
-    /// attempts.
+    /// Starts an agent at each destination, with a limited number of simultaneous attempts.
     ///
     /// # Errors
-    /// cassay cannot reach some destinations. The error contains each of them with the reason. The
-    /// other agents have ended, unless `others` is [`OtherAgents::Leave`].
+    /// Destinations are unreachable. The error contains each of them with the reason. The other
+    /// agents have ended, unless `others` is [`OtherAgents::Leave`].
     pub fn to_all<B: Serialize + Sync>(
         wanted: &[(Destination, B)],
         others: OtherAgents,
@@ -164,8 +158,7 @@ impl Link {
         }
         std::thread::scope(|scope| {
             for link in &links {
-                // The result is ignored. An agent that does not end in time will end when its lease
-                // expires.
+                // An agent that does not end in time ends when its lease expires.
                 scope.spawn(move || link.end(END_LIMIT));
             }
         });
@@ -183,7 +176,7 @@ impl Link {
     }
 }
 
-/// Waits for `length`. Returns false if the user interrupts the wait.
+/// Waits for `length`. Returns false after an interrupt by the user.
 fn paused(length: Duration) -> bool {
     let deadline = Deadline::after(length);
     while !deadline.passed() && !process::is_interrupted() {
@@ -192,15 +185,15 @@ fn paused(length: Duration) -> bool {
     !process::is_interrupted()
 }
 
-/// A connection to a machine before the conversation with the agent begins.
+/// Connection to a machine before the conversation with the agent.
 struct Connection {
     far: FarSide,
     child: Child,
     last_words: Arc<LastWords>,
     stage: Stage,
-    /// Program to run at the destination. `None` if it is the running program.
+    /// Program for the destination. `None` if it is the running program.
     other: Option<Arc<Program>>,
-    /// Address at which cassay reached the sshd of the machine, or address of the pod.
+    /// Address at which cassay reached the machine's sshd, or address of the pod.
     reached_at: Option<IpAddr>,
 }
 
@@ -282,13 +275,12 @@ impl Connection {
             return Err(Trouble::from_obstacle(wanted, &said, &[]));
         }
         self.stage = Stage::Program;
-        // The result is ignored. If the connection has already ended, the next read detects the
-        // end.
+        // If the connection has ended, the next read detects it.
         let _ = crate::frame::write(&mut self.far.writer, begin);
         Ok(())
     }
 
-    /// Sends the program, in gzip form if `is_packed` is true.
+    /// Sends the program, compressed by gzip if `is_packed` is true.
     fn put(&mut self, program: &Program, is_packed: bool) -> anyhow::Result<()> {
         if is_packed {
             let packed = program.packed()?;
@@ -299,8 +291,7 @@ impl Connection {
         self.far.send(&mut program.plain()?)
     }
 
-    /// Reads the next answer of the destination. `what` describes the step for which this function
-    /// waits.
+    /// Reads the next line of the destination. `what` describes the awaited step.
     fn hear(&mut self, what: &str, limit: Duration) -> Result<String, Trouble> {
         let unheard = match self.far.line(limit) {
             Ok(said) => return Ok(said),
@@ -338,15 +329,14 @@ impl Connection {
         })
     }
 
-    /// Begins the conversation with the started agent. Returns the conversation, or the reason why
-    /// it did not begin.
+    /// Begins the conversation with the started agent.
     fn begun(
         mut self,
         wanted: &Destination,
         entered: Result<(), Trouble>,
     ) -> Result<Link, Trouble> {
         if let Err(trouble) = entered {
-            // The process may still wait for input, so it is killed.
+            // The process may still wait for input.
             let _ = self.child.kill();
             let _ = self.child.wait();
             return Err(trouble);
@@ -366,8 +356,7 @@ impl Connection {
             }
             Err(no) => no,
         };
-        // The process that leads to the destination is not needed any more. A separate thread
-        // collects its status.
+        // The connecting process is no longer needed. A separate thread collects its status.
         if let Ok(way_there) = way_there {
             way_there.signal(Signal::KILL);
         }
@@ -391,9 +380,8 @@ impl Connection {
     }
 }
 
-/// Adds the options of `ssh`. `ssh` must never prompt. It must run only cassay's command, even if
-/// the configuration contains another command or forwards ports for interactive use. It must report
-/// errors even if the configuration makes it quiet.
+/// Adds options of `ssh`: no prompts, no other command or forwarding from the user's configuration,
+/// and error messages even with a quiet configuration.
 fn by_ssh(command: &mut Command, destination: &str) {
     for option in [
         "BatchMode=yes",
@@ -425,8 +413,8 @@ fn by_kubectl(command: &mut Command, pod: &Pod) {
         .arg(first_line());
 }
 
-/// Returns the exit status of a process that has closed its output. Returns `None` if the process
-/// still runs after [`STATUS_LIMIT`].
+/// Returns the exit status of a process that has closed its output. Returns `None` if it still runs
+/// after [`STATUS_LIMIT`].
 fn ended(child: &mut Child) -> Option<ExitStatus> {
     let deadline = Deadline::after(STATUS_LIMIT);
     loop {

@@ -1,6 +1,5 @@
-//! The last output of a program on stderr. A thread reads the output as it arrives, so that the
-//! program never blocks. It keeps only the last bytes, so the memory is bounded for any amount of
-//! output.
+//! Last output of a program on stderr. A thread reads the output as it arrives, so that the program
+//! never blocks, and keeps only the last bytes.
 
 use anyhow::{Context, Result};
 use measure::clock::Deadline;
@@ -9,14 +8,14 @@ use std::io::Read;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Maximum number of last bytes to keep. A banner may come first, but the relevant lines come last.
+/// Number of kept bytes. A banner may come first, but the relevant lines come last.
 const KEPT_BYTES: usize = 16 << 10;
 
-/// Time limit for the last output of a program after it has closed the connection.
+/// Time limit for the last output of a program that has closed the connection.
 pub(crate) const LAST_WORDS_LIMIT: Duration = Duration::from_secs(1);
 
-/// Describes the reason why an agent does not send any more messages. The text includes the last
-/// output of the process that leads to the agent, if any.
+/// Describes why an agent sends no more messages, with the last output of the process that connects
+/// to the agent.
 pub(crate) fn silence_reason(way: Option<&LastWords>) -> String {
     let Some(words) = way else {
         return "the other machine closed the connection".to_owned();
@@ -27,7 +26,7 @@ pub(crate) fn silence_reason(way: Option<&LastWords>) -> String {
     }
 }
 
-/// Last output of a program on stderr up to now.
+/// Last output of a program on stderr.
 #[derive(Debug, Default)]
 pub(crate) struct LastWords {
     words: Mutex<Words>,
@@ -65,8 +64,8 @@ impl LastWords {
         bytes.drain(..surplus);
     }
 
-    /// Returns the lines that are not empty. Waits at most `patience` for the end of the output,
-    /// because another process may hold the pipe open.
+    /// Returns the non-empty lines. Waits at most `patience` for the end of the output, because
+    /// another process may hold the pipe open.
     pub(crate) fn lines(&self, patience: Duration) -> Vec<String> {
         let deadline = Deadline::after(patience);
         let mut words = self.lock();
@@ -80,7 +79,7 @@ impl LastWords {
         lines.map(str::to_owned).collect()
     }
 
-    /// Drops the output that was read up to now.
+    /// Drops the output that was read so far.
     pub(crate) fn forget(&self) {
         self.lock().bytes.clear();
     }

@@ -1,11 +1,10 @@
 //! Packs the jars of a version into one file, for machines without a network.
 //!
-//! The file is a tar archive. The archive begins with `cassay-supply.json`, which lists the files
-//! with their sizes and digests. The files follow. The archive is not compressed, because jars are
-//! already compressed, and gzip would save only 7 %. A bundle is untrusted, so cassay compares all
-//! digests before it puts a file into the cache. For the pinned version, the digests come from the
-//! program's own lock. For other versions, the digests come from the list in the bundle. In this
-//! case, the user must have received the digest of the whole bundle from its author.
+//! The file is an uncompressed tar archive, because gzip would save only 7 % of the jars' size. It
+//! begins with `cassay-supply.json`, which lists the files with their sizes and digests. A bundle
+//! is untrusted, so cassay compares all digests before it puts a file into the cache. For the
+//! pinned version, the digests come from the program's own lock. For other versions, they come from
+//! the bundle's list, and the user must have received the digest of the bundle from its author.
 
 use crate::files::digest_of_reader;
 use crate::fill::{fresh, place};
@@ -26,7 +25,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path};
 use versions::Release;
 
-/// Name of the first file in a bundle.
+/// First file of a bundle.
 const LIST: &str = "cassay-supply.json";
 
 const FORMAT: u32 = 1;
@@ -55,19 +54,17 @@ struct BundleFile {
     sha256: String,
 }
 
-/// A written bundle.
 #[derive(Clone, Debug)]
 pub struct Bundle {
-    /// Number of files in the bundle, not counting the list.
+    /// Number of files, without the list.
     pub files: usize,
-    /// Size of the bundle in bytes.
     pub bytes: u64,
     /// SHA-256 of the bundle in lower-case hexadecimal digits.
     pub sha256: String,
 }
 
-/// Writes the jars of `release` into the file `to`, after fetching the jars that are missing. Two
-/// bundles with the same jars are identical.
+/// Writes the jars of `release` into the file `to`, and fetches missing jars first. Two bundles
+/// with the same jars are identical.
 ///
 /// # Errors
 /// The jars are not available, or the file already exists or cannot be written.
@@ -83,8 +80,8 @@ pub fn export(cache: &Path, release: &Release, to: &Path, voice: &mut Voice<'_>)
     let folder = recipe.folder_in(cache);
     let (lock, _) = filled(&folder, &recipe, None, voice)?;
     let beside = to.parent().filter(|parent| !parent.as_os_str().is_empty());
-    // The bundle gets the permissions of an ordinary file of the user, because the user will copy
-    // it to other machines.
+    // The user will copy the bundle to other machines, so it gets the permissions of an ordinary
+    // file.
     let fresh = tempfile::Builder::new()
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(beside.unwrap_or(Path::new(".")))
@@ -130,8 +127,7 @@ fn write(to: &mut dyn Write, folder: &Path, version: &str, lock: &Lock) -> Resul
     Ok(())
 }
 
-/// Appends a file to the archive. The owner and the date of the file are omitted, so that equal
-/// bundles are identical.
+/// Appends a file without its owner and date to the archive, so that equal bundles are identical.
 fn append(
     tar: &mut tar::Builder<&mut dyn Write>,
     name: &str,
@@ -145,11 +141,11 @@ fn append(
     Ok(tar.append_data(&mut header, name, from)?)
 }
 
-/// Extracts the jars of a bundle into `cache`. `sha256` is the expected digest of the whole bundle.
+/// Extracts the jars of a bundle into `cache`. `sha256` is the expected digest of the bundle.
 ///
 /// # Errors
-/// The file is not a bundle, or one of its files does not match the lock. The error names the file
-/// and both digests. In this case, cassay puts no file into the cache.
+/// The file is not a bundle, or one of its files does not match the lock. The error contains the
+/// file and both digests. The cache remains unchanged.
 pub fn import(cache: &Path, from: &Path, sha256: Option<&str>) -> Result<(String, FetchedJars)> {
     let opened = foreign::open(FileKind::Archive, from)
         .with_context(|| format!("read {}", from.display()))?;
@@ -165,8 +161,8 @@ fn read<R: Read>(
     recipe_of: &dyn Fn(&Release) -> Result<Recipe>,
 ) -> Result<(String, FetchedJars)> {
     let mut archive = tar::Archive::new(&mut hashing);
-    // Raw entries are used, because the library would otherwise read a long name, which has a
-    // separate entry, into memory regardless of its length.
+    // The library reads a long name, which has a separate entry, into memory regardless of its
+    // length. Raw entries avoid this.
     let mut entries = archive.entries()?.raw(true);
     let list = match entries.next() {
         Some(Ok(mut entry)) => read_list(&mut entry)?,
@@ -223,7 +219,7 @@ fn no_bundle(why: &str) -> String {
     format!("{why}\nhint: use an unchanged file from `cassay supply export`")
 }
 
-/// Reads the list of a bundle. The list is not verified, so it is still untrusted.
+/// Reads the list of a bundle, which is still untrusted.
 fn read_list<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<List> {
     let name = plain_name(entry)?;
     if name != LIST {
@@ -276,9 +272,9 @@ fn read_list<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<List> {
     Ok(list)
 }
 
-/// Returns the lock that the files of a bundle must match. This is the program's lock if the
-/// program has a lock for the version, and otherwise the list in the bundle. The list is used only
-/// if the user has the digest of the bundle from its author (`is_vouched`).
+/// Returns the lock that the files of a bundle must match: the program's lock for the version, or
+/// else the bundle's list. The list is accepted only if the user has the digest of the bundle from
+/// its author (`is_vouched`).
 fn trusted(recipe: &Recipe, list: &List, is_vouched: bool) -> Result<Lock> {
     let listed: Lock =
         list.files.iter().map(|file| (file.name.clone(), file.sha256.clone())).collect();
@@ -337,8 +333,7 @@ fn take(from: &mut dyn Read, file: &BundleFile, folder: &Path) -> Result<()> {
     let path = folder.join(&file.name);
     let what = || format!("write {}", path.display());
     let mut to = File::create_new(&path).with_context(what)?;
-    // The limit is one byte more than the size of the file, so that a file that is too long is
-    // detected.
+    // One byte more than the file's size reveals a file that is too long.
     let mut limited = from.take(file.bytes + 1);
     let mut tee = Tee(&mut limited, &mut to);
     let (found, bytes) =
@@ -355,7 +350,7 @@ fn take(from: &mut dyn Read, file: &BundleFile, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A reader that also writes all data that it reads to a file.
+/// Reader that also writes all data to a file.
 struct Tee<'a>(&'a mut dyn Read, &'a mut File);
 
 impl Read for Tee<'_> {
@@ -366,7 +361,7 @@ impl Read for Tee<'_> {
     }
 }
 
-/// A reader or writer that hashes all bytes that pass through it.
+/// Reader or writer that hashes all bytes.
 struct Hashing<T> {
     inner: T,
     hash: Sha256,
@@ -382,7 +377,7 @@ impl<T> Hashing<T> {
         }
     }
 
-    /// Returns the wrapped value, the SHA-256 of all bytes, and the number of bytes.
+    /// Returns the wrapped value, the SHA-256 of all bytes, and their number.
     fn end(self) -> (T, String, u64) {
         (
             self.inner,

@@ -1,9 +1,8 @@
-//! Reasons why a file could not be fetched. Each has an error message and a hint.
+//! Reasons why a file could not be fetched, each with a message and a hint.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-/// A reason why a file could not be fetched.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error(
@@ -97,7 +96,6 @@ impl Failure {
         }
     }
 
-    /// Returns the error for a failed write to a file.
     pub fn unwritten(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Failure {
         let path = path.into();
         move |error| Failure::Unwritten { path, error }

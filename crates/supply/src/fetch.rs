@@ -1,5 +1,4 @@
-//! Fetches several files of a repository at the same time into a folder. The module does not
-//! request existing files again, and continues partial files.
+//! Fetches several files of a repository in parallel into a folder, and continues partial files.
 //!
 //! A file has the name NAME.part until it is complete and its digest matches the lock. So at any
 //! time, the folder contains only complete files, and partial files that the next fetch continues.
@@ -18,12 +17,10 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Number of files that are fetched at the same time. Several are faster, because for small files,
-/// most of the time passes before the first byte arrives.
+/// Number of simultaneous fetches. For small files, most of the time passes before the first byte.
 const AT_ONCE: usize = 4;
 
-/// Interval between two reports of the progress, and between two checks for an interrupt by the
-/// user.
+/// Interval between two progress reports, and between two checks for an interrupt.
 const LOOK: Duration = Duration::from_millis(200);
 
 const PIECE_BYTES: usize = 64 << 10;
@@ -33,18 +30,18 @@ struct Shared {
     folder: PathBuf,
     /// Files that no thread has begun to fetch.
     left: Mutex<std::vec::IntoIter<PinnedFile>>,
-    /// Number of received bytes of all files. Bytes that were discarded are subtracted.
+    /// Number of received bytes of all files, without discarded bytes.
     bytes: AtomicI64,
-    /// True if threads must not begin to fetch further files.
+    /// True if threads must not begin further files.
     is_over: AtomicBool,
 }
 
-/// Fetches files into a folder. The reported progress includes files that were already complete
-/// `before` the fetch.
+/// Fetches files into a folder. The progress includes the files in `before`, which were already
+/// complete.
 ///
 /// # Errors
-/// The failure of the first file that could not be fetched, or an interruption by the user. The
-/// received data of other files is kept.
+/// The failure of the first file that could not be fetched, or an interruption by the user.
+/// Received data of other files remains.
 pub(crate) fn fetch(
     repository: &Repository,
     files: Vec<PinnedFile>,
@@ -87,12 +84,10 @@ pub(crate) fn fetch(
         }
     };
     shared.is_over.store(true, Ordering::Relaxed);
-    // After an interruption, this function does not wait for the threads, because a thread ends
-    // only when the data for which it waits has arrived.
+    // After an interruption, a thread ends only when its next data arrives.
     if !matches!(ended, Err(Failure::Interrupted)) {
         for thread in threads {
-            // The result is ignored. If a file is missing because its thread has panicked, the
-            // later comparison of all files with the lock detects this.
+            // The later comparison with the lock detects a file whose thread has panicked.
             let _ = thread.join();
         }
     }
@@ -100,24 +95,22 @@ pub(crate) fn fetch(
 }
 
 impl Shared {
-    /// Fetches one file after another until no file is left, or until the fetch is over.
+    /// Fetches files until no file is left or the fetch is over.
     fn work(&self, done: &Sender<Result<(), Failure>>) {
         while !self.is_over.load(Ordering::Relaxed) {
-            // The lock may be poisoned, because a thread that panicked has lost only the file that
-            // it was fetching.
+            // A thread that panicked has lost only its own file.
             let next = self.left.lock().unwrap_or_else(PoisonError::into_inner).next();
             let Some(file) = next else { return };
             let ended = self.bring(&file);
             let is_end = ended.is_err();
-            // The thread ends if sending fails, because the receiver no longer exists when another
-            // file has failed.
+            // The receiver no longer exists after another file has failed.
             if done.send(ended).is_err() || is_end {
                 return;
             }
         }
     }
 
-    /// Fetches a file, over as many connections as necessary.
+    /// Fetches a file over as many connections as necessary.
     fn bring(&self, file: &PinnedFile) -> Result<(), Failure> {
         let part = self.folder.join(format!("{}.part", file.name));
         let had = part.metadata().map_or(0, |meta| meta.len());
@@ -127,7 +120,7 @@ impl Shared {
             self.bytes.fetch_add(had as i64, Ordering::Relaxed);
         }
         match self.rest(file, &part) {
-            // The partial file has the data of another file, so it is discarded.
+            // The partial file contains data of another file.
             Err(
                 Failure::Changed { .. }
                 | Failure::Resized { .. }
@@ -142,7 +135,7 @@ impl Shared {
         std::fs::rename(&part, &whole).map_err(Failure::unwritten(whole))
     }
 
-    /// Fetches the rest of a file, and compares the digest of the whole file.
+    /// Fetches the rest of a file, and checks the digest of the whole file.
     fn rest(&self, file: &PinnedFile, part: &Path) -> Result<(), Failure> {
         loop {
             let had = part.metadata().map_or(0, |meta| meta.len());
@@ -150,7 +143,7 @@ impl Shared {
                 break;
             }
             match self.piece(file, part, had) {
-                // This request has received some bytes, so the next request may fetch the rest.
+                // This request has received some bytes, so the next one may fetch the rest.
                 Err(Failure::BrokenOff { got, .. }) if got > had => {}
                 ended => ended?,
             }
@@ -169,7 +162,7 @@ impl Shared {
         Err(failure)
     }
 
-    /// Makes one request for the data of a file after the first `had` bytes.
+    /// Requests the data of a file after its first `had` bytes.
     fn piece(&self, file: &PinnedFile, part: &Path, had: u64) -> Result<(), Failure> {
         let answer = self.repository.get(&file.path, had)?;
         let url = || self.repository.url(&file.path);
@@ -197,7 +190,7 @@ impl Shared {
         self.copy(answer, &mut to, part, file.bytes, &resized, &url)
     }
 
-    /// Appends received bytes until the whole file has `wanted` bytes.
+    /// Appends received bytes until the file has `wanted` bytes.
     fn copy(
         &self,
         mut answer: Answer,

@@ -1,4 +1,4 @@
-//! Identifies the files of the cache by their inodes, sizes and times, and writes files atomically.
+//! Identifies the files of the cache by inode, size and times, and writes files atomically.
 
 use anyhow::{Context, Result};
 use std::io::Write;
@@ -7,8 +7,7 @@ use std::path::Path;
 pub(crate) use versions::digest_of_reader;
 pub use versions::{digest_of, digest_of_texts};
 
-/// Returns a text that identifies a file and its content. It differs between files, and changes
-/// whenever the file changes.
+/// Returns a text that identifies a file and changes with the file's content.
 ///
 /// # Errors
 /// The file does not exist.
@@ -38,7 +37,7 @@ pub fn write_whole(path: &Path, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns an id that changes with every boot of the machine. The id is empty if it cannot be read.
+/// Returns an id that changes with every boot of the machine. Empty if it cannot be read.
 pub fn boot_id() -> String {
     let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
     text.map(|text| text.trim().to_string()).unwrap_or_default()

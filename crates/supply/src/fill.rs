@@ -1,11 +1,11 @@
-//! Fills a folder of the cache from the nearest source that has the missing files.
+//! Fills a folder of the cache from the nearest source of the missing files.
 //!
-//! For the pinned version, the sources are the remains of an interrupted fetch, then the cache of
-//! Maven, then the repository over HTTPS. If the repository refuses and Maven is installed, the
-//! last source is Maven, which has its own settings for passwords and proxies. For other versions,
-//! the source is Maven, because only Maven can determine their jars. For the pinned version, the
-//! folder gets its final name only after cassay has compared the digest of every file with the
-//! lock. For other versions, the digests of the fetched files become the lock.
+//! For the pinned version, the sources are an interrupted fetch, Maven's cache, and the repository
+//! over HTTPS. If the repository refuses and Maven is installed, the last source is Maven, which
+//! has its own settings for passwords and proxies. For other versions, the source is Maven, because
+//! only Maven can determine their jars. The folder of a pinned version gets its final name only
+//! after the digest of every file matches the lock. For other versions, the digests of the fetched
+//! files become the lock.
 
 use crate::fetch::fetch;
 use crate::files::{digest_of, name_of};
@@ -23,28 +23,25 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use versions::{Release, member_of_jar};
 
-/// Folder in Cassandra's jar that contains the compiler's hints.
+/// Folder of the compiler's hints in Cassandra's jar.
 const HINTS_FOLDER: &str = "META-INF";
 
-/// Prefix of the name of a folder that a process is filling with Maven. Filling a folder takes
-/// minutes.
+/// Prefix of a folder that a process is filling with Maven, which takes minutes.
 const FILLING: &str = "filling-";
 
-/// Prefix of the name of a folder that a fetch is filling. A later fetch can continue such a
-/// folder.
+/// Prefix of a folder that a fetch is filling. A later fetch can continue it.
 const FETCHING: &str = "fetching-";
 
-/// For each prefix, the time since the last change of such a folder after which the folder counts
-/// as abandoned.
+/// Time without changes after which a folder with this prefix counts as abandoned.
 const ABANDONED_AFTER: [(&str, Duration); 2] = [
     (FILLING, Duration::from_secs(3600)),
     (FETCHING, Duration::from_secs(30 * 86400)),
 ];
 
-/// Subfolder of the folder that is being filled. This subfolder becomes the final folder.
+/// Subfolder of a folder that is being filled. It becomes the final folder.
 const JARS: &str = "jars";
 
-/// Fills the folder of a recipe, and returns the lock that the files of the folder match.
+/// Fills the folder of a recipe, and returns the lock that its files match.
 pub(crate) fn fill(
     folder: &Path,
     recipe: &Recipe,
@@ -76,7 +73,7 @@ fn with(
     let jars = work.join(JARS);
     std::fs::create_dir_all(&jars).with_context(|| format!("make {}", jars.display()))?;
     let _alone = alone(&work, voice)?;
-    // Another process may have filled the folder while this process waited for the lock.
+    // Another process may have filled the folder meanwhile.
     if let Ok(lock) = recipe.checked(folder) {
         let _ = std::fs::remove_dir_all(&work);
         return Ok(lock);
@@ -105,18 +102,18 @@ fn with(
     let lock = crate::lock::lock_of(pinned);
     check(&jars, &lock, &by)?;
     place(&jars, folder, recipe, lock).inspect(|_| {
-        // The result is ignored, because the remaining folder contains only the lock file.
+        // The remaining folder contains only the lock file.
         let _ = std::fs::remove_dir_all(&work);
     })
 }
 
-/// Files that are still missing, and the progress of the files that already exist.
+/// Missing files, and the progress of the existing ones.
 struct Nearby {
     missing: Vec<PinnedFile>,
     progress: Progress,
 }
 
-/// Finds the files that an earlier fetch has left, and copies files from Maven's cache.
+/// Finds the files of an earlier fetch, and copies files from Maven's cache.
 fn nearby(
     pinned: &[PinnedFile],
     jars: &Path,
@@ -168,8 +165,7 @@ fn nearby(
 /// Error of a failed fetch from a repository.
 struct NotBrought {
     error: anyhow::Error,
-    /// True if cassay may try Maven instead, because the repository or the connection caused the
-    /// error.
+    /// True if the repository or the connection caused the error, so that cassay may try Maven.
     is_of_the_way: bool,
 }
 
@@ -182,8 +178,7 @@ impl From<anyhow::Error> for NotBrought {
     }
 }
 
-/// Fetches the missing files over HTTPS. Returns a description of the source of all files, for
-/// messages.
+/// Fetches the missing files over HTTPS. Returns a description of all sources, for messages.
 fn from_repository(
     recipe: &Recipe,
     here: Nearby,
@@ -229,8 +224,8 @@ fn unpack(pinned: &[PinnedFile], jars: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Locks this folder against other processes. If another process has the lock, waits for it. The
-/// lock is released when the returned file is closed.
+/// Locks this folder against other processes, and waits for an existing lock. Closing the returned
+/// file releases the lock.
 fn alone(work: &Path, voice: &mut Voice<'_>) -> Result<File> {
     let path = work.join("lock");
     let what = || format!("lock {}", path.display());
@@ -246,8 +241,7 @@ fn alone(work: &Path, voice: &mut Voice<'_>) -> Result<File> {
         Err(TryLockError::Error(error)) => return Err(error).with_context(what),
     }
     file.lock().with_context(what)?;
-    // The folder is created again, because the process that had the lock before may have removed
-    // it.
+    // The previous owner of the lock may have removed the folder.
     std::fs::create_dir_all(work.join(JARS)).with_context(what)?;
     Ok(file)
 }
@@ -279,8 +273,7 @@ fn fill_with_maven(folder: &Path, recipe: &Recipe, voice: &mut Voice<'_>) -> Res
     place(&jars, folder, recipe, lock)
 }
 
-/// Creates a temporary folder next to its destination. The folder is removed unless it is renamed
-/// to its final name.
+/// Creates a temporary folder next to its destination. It is removed unless it gets its final name.
 pub(crate) fn fresh(folder: &Path) -> Result<tempfile::TempDir> {
     let cache = folder.parent().context("the cache folder has no parent")?;
     std::fs::create_dir_all(cache)
@@ -306,8 +299,8 @@ fn digests(jars: &Path, release: &Release) -> Result<Lock> {
     Ok(lock)
 }
 
-/// Renames a folder to its final name, and replaces an incomplete folder with this name. The caller
-/// must have compared the files of the folder with `lock`.
+/// Renames a folder to its final name, and replaces an incomplete folder. The caller must have
+/// compared the files with `lock`.
 pub(crate) fn place(jars: &Path, folder: &Path, recipe: &Recipe, lock: Lock) -> Result<Lock> {
     recipe.seal(jars, &lock)?;
     if folder.exists() {
@@ -316,7 +309,7 @@ pub(crate) fn place(jars: &Path, folder: &Path, recipe: &Recipe, lock: Lock) -> 
     }
     match std::fs::rename(jars, folder) {
         Ok(()) => Ok(lock),
-        // Another cassay process may have renamed its own folder first, after the same check.
+        // Another cassay process may have renamed its own folder first.
         Err(error) => recipe
             .checked(folder)
             .map_err(|_| error)
@@ -324,7 +317,7 @@ pub(crate) fn place(jars: &Path, folder: &Path, recipe: &Recipe, lock: Lock) -> 
     }
 }
 
-/// Removes the folders that killed processes left. Each folder takes up to 70 MB.
+/// Removes the folders of killed processes, each of up to 70 MB.
 fn remove_abandoned(cache: &Path) {
     let is_abandoned = |path: &Path| -> Option<bool> {
         let age = path.metadata().ok()?.modified().ok()?.elapsed().ok()?;
@@ -336,12 +329,12 @@ fn remove_abandoned(cache: &Path) {
         )
     };
     for path in folders(cache).into_iter().filter(|path| is_abandoned(path) == Some(true)) {
-        // The result is ignored. If a folder cannot be removed, a later process tries again.
+        // If a folder cannot be removed, a later process tries again.
         let _ = std::fs::remove_dir_all(&path);
     }
 }
 
-/// Returns the paths in a folder. The list is empty if the folder does not exist.
+/// Returns the sorted paths in a folder. Empty for a missing folder.
 pub(crate) fn folders(cache: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(cache).into_iter().flatten();
     let mut all: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -349,15 +342,15 @@ pub(crate) fn folders(cache: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Returns the number of bytes in the folder of an interrupted fetch of a recipe.
+/// Returns the number of bytes that an interrupted fetch of a recipe has left.
 pub(crate) fn left_over(cache: &Path, recipe: &Recipe) -> u64 {
     let jars = cache.join(format!("{FETCHING}{}", recipe.short())).join(JARS);
     let sizes = folders(&jars).into_iter().filter_map(|path| Some(path.metadata().ok()?.len()));
     sizes.sum()
 }
 
-/// Checks that a source exists for the files of a recipe. Fails only if the version is not pinned
-/// and Maven is not installed.
+/// Checks that a source exists for the files of a recipe. Fails only for a version that is not
+/// pinned, without Maven.
 pub(crate) fn could_be_filled(recipe: &Recipe) -> Result<()> {
     if recipe.pinned.is_none() && !maven::is_installed() {
         bail!(maven::missing(&recipe.release));

@@ -10,12 +10,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use target_spec::{JavaWanted, java_in_release, java_major, majors_words};
 
-/// Time limit for a Java to print its version. Even on a busy machine, a Java starts within
-/// seconds.
+/// Time limit for a Java to print its version, which takes seconds even on a busy machine.
 const VERSION_LIMIT: Duration = Duration::from_secs(60);
 
-/// Folders in which packages and users install Java. Each subfolder may be the home of a Java
-/// installation.
+/// Folders in which packages and users install Java. Each subfolder may be the home of a Java.
 const HOMES: [&str; 5] = [
     "/usr/lib/jvm",
     "/usr/java",
@@ -27,17 +25,16 @@ const HOMES: [&str; 5] = [
 /// Folders below the user's home directory in which SDKMAN and editors install Java.
 const HOMES_OF_USER: [&str; 2] = [".sdkman/candidates/java", ".jdks"];
 
-/// A Java runtime.
 #[derive(Clone, Debug)]
 pub struct Java {
     /// Path of the program `bin/java`.
     pub program: PathBuf,
     /// Version that the program reports, such as `17.0.15`.
     pub version: String,
-    /// Complete version output of the program, which distinguishes different builds of a version.
+    /// Complete version output, which distinguishes builds of a version.
     pub build: String,
-    /// Sentence that states that a preferred Java is not used, with the reason. `None` if no
-    /// preferred Java was found unsuitable.
+    /// Sentence with the reason why a preferred Java is not used. `None` if no preferred Java was
+    /// unsuitable.
     pub passed_over: Option<String>,
 }
 
@@ -49,14 +46,13 @@ impl Java {
     }
 }
 
-/// Returns the Java in the folder that the user specified. Without such a folder, returns a
-/// suitable Java with the best major version that is available. Among these, prefers the Java of
-/// `JAVA_HOME`, then that of `PATH`, and then the first one in the folders of installed Java
-/// runtimes.
+/// Returns the Java in the folder that the user specified. Otherwise returns a Java of the best
+/// available major version, from `JAVA_HOME`, `PATH`, or the usual installation folders, in this
+/// order.
 ///
 /// # Errors
-/// No suitable Java is installed. The message lists the unsuitable installations, and explains how
-/// to install a suitable Java on this system.
+/// No suitable Java is installed. The message lists unsuitable installations, and explains how to
+/// install a suitable Java.
 pub fn find(wanted: &JavaWanted) -> Result<Java> {
     if let Some(home) = &wanted.home {
         return java_in(home, wanted);
@@ -74,7 +70,6 @@ pub fn find(wanted: &JavaWanted) -> Result<Java> {
     )
 }
 
-/// Returns the Java in a folder that the user specified.
 fn java_in(home: &Path, wanted: &JavaWanted) -> Result<Java> {
     let said = version_of(&home.join("bin/java"))
         .with_context(|| format!("check the Java in {}", home.display()))?;
@@ -118,8 +113,8 @@ fn find_in(
     );
 }
 
-/// Returns the first Java of a major version. Adds a short description of each unsuitable Java to
-/// `others`. Returns `None` if no Java is suitable.
+/// Returns the first Java of a major version. Adds a description of each unsuitable Java to
+/// `others`.
 fn find_major(
     home: Option<&Path>,
     path: &[PathBuf],
@@ -156,8 +151,7 @@ fn find_major(
             others.push(format!("{} is Java {version}", home.display()));
             continue;
         }
-        // This runs the Java, because the version that its folder states may be wrong, or the Java
-        // may not run on this machine.
+        // The version in the folder may be wrong, or the Java may not run on this machine.
         match version_of(&program) {
             Ok(said) if java_major(&said.version) == Some(wanted) => {
                 return Some(taken(program, said, &home.display().to_string(), others));
@@ -171,8 +165,7 @@ fn find_major(
     None
 }
 
-/// Returns a suitable Java with its version output. `others` describes the unsuitable installations
-/// that were found before.
+/// Returns a suitable Java. `others` describes unsuitable installations that were found before.
 fn taken(program: PathBuf, said: JavaVersion, place: &str, others: &[String]) -> Java {
     let first = others.first();
     let JavaVersion { version, build } = said;
@@ -184,8 +177,7 @@ fn taken(program: PathBuf, said: JavaVersion, place: &str, others: &[String]) ->
     }
 }
 
-/// Returns the home folders of the Java runtimes that are installed in these folders, without
-/// duplicates.
+/// Returns the home folders of the Java runtimes in these folders, without duplicates.
 fn installed(folders: &[PathBuf]) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     let mut known: Vec<PathBuf> = Vec::new();
@@ -205,8 +197,7 @@ fn installed(folders: &[PathBuf]) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the version that the folder of a Java states. If the folder does not state a version,
-/// returns the version that the Java reports.
+/// Returns the version in the folder of a Java, or else the version that the Java reports.
 fn version_at(home: &Path) -> Option<String> {
     let release = foreign::text(FileKind::Home, home.join("release")).unwrap_or_default();
     match java_in_release(&release) {
@@ -215,20 +206,17 @@ fn version_at(home: &Path) -> Option<String> {
     }
 }
 
-/// Returns the first file called `name` in the folders of a search path. Does not check that the
-/// file is executable. Returns `None` if no folder contains such a file.
+/// Returns the first file `name` in the folders of a search path, executable or not.
 pub(crate) fn program_in(mut path: impl Iterator<Item = PathBuf>, name: &str) -> Option<PathBuf> {
     path.find_map(|folder| Some(folder.join(name)).filter(|program| program.is_file()))
 }
 
-/// Version that a Java reports.
 struct JavaVersion {
     version: String,
-    /// The whole output of `java -version`.
+    /// Whole output of `java -version`.
     build: String,
 }
 
-/// Runs a Java, and returns the version that it reports.
 fn version_of(program: &Path) -> Result<JavaVersion> {
     let mut command = process::command(program);
     command.arg("-version");
@@ -249,8 +237,7 @@ fn version_of(program: &Path) -> Result<JavaVersion> {
     }
 }
 
-/// Returns the quoted version in the output of `java -version`. Returns `None` if the output states
-/// no version.
+/// Returns the quoted version in the output of `java -version`.
 fn parse_version(text: &str) -> Option<&str> {
     text.lines().find(|line| line.contains(" version \""))?.split('"').nth(1)
 }
@@ -276,7 +263,7 @@ mod tests {
         assert_eq!(says("command not found"), None);
     }
 
-    /// Creates a `JAVA_HOME` with a program `java` that reports `version`.
+    /// Creates a `JAVA_HOME` whose `java` reports `version`.
     fn java_home(version: &str) -> tempfile::TempDir {
         let home = tempfile::tempdir().unwrap();
         let bin = home.path().join("bin");

@@ -1,13 +1,13 @@
 //! The only crate that finds or downloads Cassandra's jars, and finds a Java.
 //!
-//! The poms and the digests of the jars are part of the program (`versions`), so an installed
-//! binary does not require a checkout. Jars come from the cache, from Maven's own cache, from a
-//! Maven repository over HTTPS, from Maven itself, or from a bundle ([`export`], [`import`]). In
-//! every case, cassay compares each jar with its SHA-256 before use. The lock of a release line
-//! belongs to one release, the pinned version. For another release, Maven must check that every jar
-//! matches the checksum in the repository. The digests of these jars are recorded as the lock of
-//! that folder. Jars whose names are in the lock of the line must match that lock. This crate does
-//! not print messages, but sends them to a [`Voice`].
+//! The poms and the digests of the jars are embedded in the program (`versions`), so an installed
+//! binary requires no checkout. Jars come from the cache, from Maven's own cache, from a Maven
+//! repository over HTTPS, from Maven itself, or from a bundle ([`export`], [`import`]). cassay
+//! always compares each jar with its SHA-256 before use. The lock of a release line belongs to its
+//! pinned version. For another release, Maven must check every jar against the repository's
+//! checksum, and these digests become the lock of that folder. Jars whose names are in the lock of
+//! the line must also match that lock. This crate prints nothing, but sends messages to a
+//! [`Voice`].
 
 mod bundle;
 mod failure;
@@ -42,32 +42,31 @@ use target_spec::{BuildIdentity, Origin};
 use version_files::Recipe;
 use versions::{Home, Line, Release};
 
-/// Files with which a node is started.
+/// Files from which a node starts.
 #[derive(Clone, Debug)]
 pub struct Supply {
-    /// Class path of Cassandra, without the configuration folder of the node.
+    /// Class path of Cassandra, without the node's configuration folder.
     pub classpath: String,
-    /// Java agent that measures the size of objects. Without this agent, Cassandra's estimate of
-    /// the size of memtables is inaccurate.
+    /// Java agent that measures object sizes. Without it, Cassandra's estimate of memtable sizes is
+    /// inaccurate.
     pub jamm: PathBuf,
-    /// Java agent that offers MBeans over HTTP, if it is available.
+    /// Java agent that provides MBeans over HTTP, if available.
     pub jolokia: Option<PathBuf>,
-    /// File with hints about methods that the compiler of the JVM should inline. It is part of the
-    /// build of Cassandra. `None` if the build lacks it.
+    /// Hints for the JVM's compiler about methods to inline. `None` if Cassandra's build lacks
+    /// them.
     pub compiler_hints: Option<PathBuf>,
-    /// The library of async-profiler, if nodes must load it.
+    /// Library of async-profiler, if nodes must load it.
     pub profiler: Option<PathBuf>,
     /// Release of Cassandra.
     pub release: Release,
-    /// Identity that distinguishes a build from other builds with the same name. `None` for
-    /// releases that are pinned or fetched by name.
+    /// Identity of a build among builds with the same name. `None` for pinned releases and for
+    /// releases fetched by name.
     pub build: Option<BuildIdentity>,
 }
 
-/// A folder of the cache that contains all jars of a version.
+/// Folder of the cache with all jars of a version.
 #[derive(Clone, Debug)]
 pub struct FetchedJars {
-    /// Folder that contains the files of the release.
     pub folder: PathBuf,
     /// Number of files in the folder.
     pub files: usize,
@@ -75,8 +74,7 @@ pub struct FetchedJars {
     pub was_there: bool,
 }
 
-/// Returns the origin of a release. This is `origin` or, if `origin` is the default, the
-/// distribution that the environment specifies.
+/// Returns `origin`, unless it is the default and the environment specifies a distribution.
 ///
 /// # Errors
 /// The distribution does not exist, or has another version.
@@ -97,8 +95,7 @@ pub fn meant((release, origin): (&Release, &Origin), voice: &mut Voice<'_>) -> R
     Ok(Origin::Home(folder))
 }
 
-/// Makes the files of a release available. These are the jars in `cache`, or the files that
-/// `origin` specifies.
+/// Makes the files of a release available: the jars in `cache`, or the files of `origin`.
 ///
 /// # Errors
 /// A jar cannot be fetched, is missing or unknown, or differs from the lock. The files of `origin`
@@ -129,7 +126,7 @@ pub fn resolve(
     Ok(supply)
 }
 
-/// Returns the jars of a release from the cache. Fetches the jars first if they are missing.
+/// Returns the jars of a release from the cache, after fetching missing ones.
 fn supply_release(cache: &Path, release: &Release, voice: &mut Voice<'_>) -> Result<Supply> {
     let recipe = Recipe::read(release)?;
     let folder = recipe.folder_in(cache);
@@ -144,8 +141,7 @@ fn supply_release(cache: &Path, release: &Release, voice: &mut Voice<'_>) -> Res
     Ok(list_jars(&folder, &lock, release))
 }
 
-/// Makes the jars of a release available in `cache`. Missing jars come from `repository`, if it is
-/// given.
+/// Makes the jars of a release available in `cache`. Missing jars come from `repository`, if given.
 ///
 /// # Errors
 /// The errors of [`resolve`].
@@ -165,8 +161,8 @@ pub fn fetch(
     })
 }
 
-/// Fills a folder unless it is already complete. Returns the lock whose files the folder contains,
-/// and true if the folder was already complete.
+/// Fills a folder unless it is complete. Returns the lock of the folder, and true if it was
+/// complete.
 fn filled(
     folder: &Path,
     recipe: &Recipe,
@@ -186,8 +182,8 @@ fn filled(
     Ok((fill::fill(folder, recipe, repository, voice)?, false))
 }
 
-/// Checks that the files of a release exist or could be fetched. The function does not fetch,
-/// unpack or build files, and does not compare existing jars with the lock.
+/// Checks that the files of a release exist or could be fetched. Does not fetch, unpack or build
+/// files, and does not compare existing jars with the lock.
 ///
 /// # Errors
 /// The files do not exist, and no source could provide them.
@@ -195,8 +191,7 @@ pub fn obtainable(cache: &Path, (release, origin): (&Release, &Origin)) -> Resul
     match origin {
         Origin::Maven => {}
         Origin::Home(home) => return Ok(Home::read(home).map(drop)?),
-        // Only the existence of the tarball is checked, because its content was already checked
-        // when the study was read.
+        // The content of the tarball was already checked when the study was read.
         Origin::Tarball { file, .. } => {
             let found = file.metadata();
             return found.map(drop).with_context(|| format!("look at {}", file.display()));
@@ -220,8 +215,7 @@ pub fn obtainable(cache: &Path, (release, origin): (&Release, &Origin)) -> Resul
     fill::could_be_filled(&recipe)
 }
 
-/// Returns the unpacked distribution that the environment specifies. Returns `None` if the
-/// environment does not specify a distribution, so that the cached jars are used.
+/// Returns the unpacked distribution that `CASSANDRA_HOME` specifies, if any.
 ///
 /// # Errors
 /// The distribution does not exist.
@@ -253,8 +247,8 @@ fn list_jars(folder: &Path, lock: &Lock, release: &Release) -> Supply {
     }
 }
 
-/// Returns the Jolokia agent, if an earlier run has put it into the cache. This is needed because a
-/// distribution does not contain the agent.
+/// Returns the Jolokia agent from the cache, if an earlier run fetched it. Distributions do not
+/// contain this agent.
 fn cached_jolokia(cache: &Path) -> Option<PathBuf> {
     let of_line = |line: &&Line| {
         let recipe = Recipe::read(&line.release()).ok()?;

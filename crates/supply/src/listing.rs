@@ -8,40 +8,35 @@ use measure::number;
 use std::path::{Path, PathBuf};
 use versions::{LINES, Release};
 
-/// Prefix of the names of folders with jars.
+/// Prefix of folders with jars.
 const BEGIN: &str = "cassandra-";
 
-/// The jars of a version in the cache.
+/// Jars of a version in the cache.
 #[derive(Clone, Debug)]
 pub struct CachedJars {
-    /// Version of Cassandra.
     pub version: String,
-    /// Folder that contains the jars.
     pub folder: PathBuf,
-    /// Total size of the jars in bytes.
+    /// Total size of the jars.
     pub bytes: u64,
-    /// State of the jars.
     pub state: State,
 }
 
-/// State of the jars of a version in the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// All jars are in the cache, and match their digests.
     Whole,
-    /// A fetch of the jars was interrupted, and can be continued.
+    /// An interrupted fetch, which can be continued.
     Begun,
-    /// The jars belong to a lock other than that of this program, so cassay does not use them.
+    /// The jars belong to another lock than this program's, so cassay does not use them.
     Unused,
-    /// A jar has changed. The sentence names the jar. All jars are fetched again when they are
+    /// A jar has changed, as the sentence describes. All jars are fetched again when they are
     /// needed.
     Changed(String),
-    /// The cache does not contain jars of this version.
+    /// The cache contains no jars of this version.
     Absent,
 }
 
 impl State {
-    /// Returns the state as a word.
     pub fn name(&self) -> &'static str {
         match self {
             State::Whole => "whole",
@@ -66,8 +61,7 @@ pub fn list(cache: &Path) -> Result<Vec<CachedJars>> {
     let own: Vec<PathBuf> = all.iter().map(|pinned| pinned.folder.clone()).collect();
     for folder in folders(cache).into_iter().filter(|folder| folder.is_dir()) {
         let name = files::name_of(&folder).and_then(|name| name.strip_prefix(BEGIN));
-        // The name ends with a hash that distinguishes the folders of a version. `unpinned` may
-        // come before the hash.
+        // The name ends with a hash, which `unpinned` may precede.
         let version = name.and_then(|name| name.rsplit_once('-')).map(|(version, _)| version);
         let Some(version) = version.filter(|_| !own.contains(&folder)) else {
             continue;
@@ -111,8 +105,8 @@ fn bytes_in(folder: &Path) -> u64 {
         .sum()
 }
 
-/// Returns a sentence about the jars that a run on local nodes would have to fetch first, with the
-/// command that fetches them in advance. Returns `None` if the jars are in the cache.
+/// Returns a sentence about the jars that a run on local nodes would first have to fetch, with the
+/// command for this. Returns `None` if the jars are in the cache.
 pub fn absent(cache: &Path, release: &Release) -> Option<String> {
     if home().is_ok_and(|home| home.is_some()) {
         return None;

@@ -1,10 +1,8 @@
-//! Locks, which list the files of a version with their digests. The lock of a pinned version also
-//! has the paths of the files in a Maven repository and their sizes.
+//! Locks, which list the files of a version with their digests.
 //!
-//! The `supply.lock` of a line has one line of text for each file. It has the SHA-256 of the file,
-//! its size in bytes, and its path in the repository. A path with `!/` is that of a file within a
-//! jar. For a version that is not pinned, the folder contains a record. Each line of a record has
-//! the SHA-256 and the name of a file.
+//! A line's `supply.lock` has one text line per file: SHA-256, size in bytes, and path in a Maven
+//! repository. A path with `!/` leads to a file within a jar. The folder of a version that is not
+//! pinned contains a record, whose lines consist of a SHA-256 and a file name.
 
 use crate::files::digest_of;
 use anyhow::{Context, Result, bail};
@@ -12,31 +10,30 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use versions::Release;
 
-/// File name of the compiler's hints. Apache's scripts use the same name.
+/// File name of the compiler's hints, as in Apache's scripts.
 pub(crate) const HINTS: &str = "hotspot_compiler";
 
 /// Number of hexadecimal digits of a SHA-256.
 const DIGITS: usize = 64;
 
-/// Names of files with the SHA-256 of each, in lower-case hexadecimal digits.
+/// SHA-256 in lower-case hexadecimal digits, by file name.
 pub(crate) type Lock = BTreeMap<String, String>;
 
-/// A file of the pinned version.
+/// File of the pinned version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PinnedFile {
-    /// Name of the file in the folder of the version.
+    /// Name in the folder of the version.
     pub name: String,
-    /// SHA-256 of the file in lower-case hexadecimal digits.
+    /// SHA-256 in lower-case hexadecimal digits.
     pub sha256: String,
-    /// Size of the file in bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Path of the file, or of the jar that contains it, below the address of a Maven repository.
+    /// Path of the file, or of the jar that contains it, in a Maven repository.
     pub path: String,
-    /// Name of the file within the jar at `path`. `None` if `path` is that of the file itself.
+    /// Name of the file within the jar at `path`. `None` if `path` leads to the file itself.
     pub member: Option<String>,
 }
 
-/// Parses the lock of a pinned version, which contains paths.
 pub(crate) fn parse_pinned(text: &str) -> Result<Vec<PinnedFile>> {
     let line = |line: &str| -> Option<PinnedFile> {
         let mut words = line.split("  ");
@@ -62,7 +59,6 @@ pub(crate) fn parse_pinned(text: &str) -> Result<Vec<PinnedFile>> {
         .collect()
 }
 
-/// Returns the digests of the files by name.
 pub(crate) fn lock_of(pinned: &[PinnedFile]) -> Lock {
     pinned.iter().map(|file| (file.name.clone(), file.sha256.clone())).collect()
 }
@@ -81,18 +77,17 @@ pub(crate) fn parse_lock(text: &str) -> Result<Lock> {
         .collect()
 }
 
-/// Formats a lock as lines with digests and names, in the order of the names.
+/// Formats a lock as lines with digest and name, sorted by name.
 pub(crate) fn lock_text(lock: &Lock) -> String {
     let line = |(name, digest): (&String, &String)| format!("{digest}  {name}\n");
     lock.iter().map(line).collect()
 }
 
-/// Checks a generated lock. It must contain Cassandra's jar of the version and the Java agents.
+/// Checks a generated lock, which must contain Cassandra's jar of the version and the Java agents.
 /// Files that are also in the checked-in lock must match it.
 pub(crate) fn check_known(lock: &Lock, release: &Release) -> Result<()> {
     for PinnedFile { name, sha256, .. } in parse_pinned(release.line().lock)? {
-        // Other files are skipped, because the compiler's hints belong to a version although their
-        // name does not contain it.
+        // The compiler's hints belong to a version although their name does not contain it.
         let found = lock.get(&name).filter(|_| name.ends_with(".jar"));
         if let Some(found) = found.filter(|found| **found != sha256) {
             bail!(
@@ -110,7 +105,6 @@ pub(crate) fn check_known(lock: &Lock, release: &Release) -> Result<()> {
     Ok(())
 }
 
-/// Checks that every file in the lock has its digest.
 pub(crate) fn check_digests(folder: &Path, lock: &Lock) -> Result<()> {
     for (name, digest) in lock {
         let path = folder.join(name);
@@ -122,8 +116,8 @@ pub(crate) fn check_digests(folder: &Path, lock: &Lock) -> Result<()> {
     Ok(())
 }
 
-/// Checks that the folder contains every file of the lock with its digest, and no other file. `by`
-/// is the name of the source in error messages.
+/// Checks that the folder contains exactly the files of the lock. `by` is the source in error
+/// messages.
 pub(crate) fn check(folder: &Path, lock: &Lock, by: &str) -> Result<()> {
     for (name, digest) in lock {
         let path = folder.join(name);

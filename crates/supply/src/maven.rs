@@ -1,5 +1,5 @@
-//! Runs Maven. Maven fetches the jars of versions that are not pinned, and jars that the repository
-//! refuses to this program. The module reports one message for each jar.
+//! Runs Maven, which fetches the jars of versions that are not pinned, and jars that the repository
+//! refuses to this program. Reports one message per jar.
 
 use crate::java::program_in;
 use crate::progress::{Message, Voice};
@@ -9,22 +9,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use versions::Release;
 
-/// The goal of Maven's plug-in that copies the resolved jars of a pom. The pom pins the version of
-/// the plug-in.
+/// Goal of Maven's plug-in that copies the resolved jars of a pom. The pom pins the plug-in's
+/// version.
 const COPY_GOAL: &str = "dependency:copy-dependencies";
 
-/// The goal that unpacks the compiler's hints from the server's jar, as specified in the pom.
+/// Goal that unpacks the compiler's hints from the server's jar, as the pom specifies.
 const UNPACK_GOAL: &str = "dependency:unpack@hints";
 
-/// Time limit for Maven. It may have to fetch about 70 MB over a very slow network.
+/// Time limit for Maven, which may fetch about 70 MB over a very slow network.
 const LIMIT: Duration = Duration::from_secs(3600);
-/// Maximum number of error lines that are shown. The number is small, because Maven repeats the
-/// same errors in further lines.
+/// Maximum number of shown error lines. Maven repeats the same errors in further lines.
 const FAILURES_SHOWN: usize = 6;
 /// Maximum length of a line in bytes. Maven's longest lines have a few hundred bytes.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
-/// Returns true if `PATH` contains Maven.
 pub(crate) fn is_installed() -> bool {
     program().is_some()
 }
@@ -34,8 +32,7 @@ fn program() -> Option<PathBuf> {
     program_in(std::env::split_paths(&path), "mvn")
 }
 
-/// Returns the error message for a version whose jars only Maven can fetch, if Maven is not
-/// installed.
+/// Returns the error message for a version whose jars only Maven can fetch, without Maven.
 pub(crate) fn missing(release: &Release) -> String {
     let pinned = release.line().pinned;
     format!(
@@ -48,9 +45,8 @@ pub(crate) fn missing(release: &Release) -> String {
 }
 
 /// Runs Maven on the pom in `work`. Maven writes all jars to `jars`, and the compiler's hints to a
-/// folder below it. If `is_pinned` is true, cassay compares every jar with a lock afterwards.
-/// Otherwise Maven must refuse jars that differ from the repository's checksum, instead of only
-/// warning.
+/// folder below it. With `is_pinned`, cassay later compares every jar with a lock. Otherwise Maven
+/// must refuse jars that differ from the repository's checksum, instead of only warning.
 ///
 /// # Errors
 /// Maven is missing or fails.
@@ -112,8 +108,8 @@ pub(crate) fn run(
 struct Lines(Vec<u8>);
 
 impl Lines {
-    /// Passes each complete line to `take`. An incomplete line that is longer than any line of
-    /// Maven is passed in parts.
+    /// Passes each complete line to `take`. A line that is longer than any of Maven's is passed in
+    /// parts.
     fn push(&mut self, piece: &[u8], mut take: impl FnMut(&str)) {
         for part in piece.split_inclusive(|byte| *byte == b'\n') {
             self.0.extend_from_slice(part);
@@ -125,7 +121,7 @@ impl Lines {
     }
 }
 
-/// Returns the name of the file, if the line is Maven's message about a downloaded jar.
+/// Returns the file name in Maven's message about a downloaded jar.
 fn downloaded(line: &str) -> Option<&str> {
     let (_, rest) = line.split_once("Downloaded from ")?;
     let address = rest.split_ascii_whitespace().nth(1)?;

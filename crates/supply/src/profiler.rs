@@ -1,7 +1,6 @@
-//! Makes async-profiler available, the library that samples the stacks of a node's threads.
-//!
-//! The jar is fetched only for studies that profile, because other studies do not need it. Nodes
-//! load one file of the jar: the library for the architecture of this machine.
+//! Makes async-profiler available, which samples the stacks of a node's threads. Its jar is fetched
+//! only for studies that profile. Nodes load the library for this machine's architecture from the
+//! jar.
 
 use crate::filled;
 use crate::lock::parse_pinned;
@@ -10,14 +9,13 @@ use crate::version_files::Recipe;
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
-/// Version of async-profiler that cassay uses.
 pub const VERSION: &str = "4.6";
 
-/// The jar and the libraries in it, in the format of a `supply.lock`.
+/// Jar and its libraries, in the format of a `supply.lock`.
 const LOCK: &str = include_str!("profiler.lock");
 
-/// Returns the path of `libasyncProfiler.so` for the architecture of this machine. If `cache` lacks
-/// the library, this function fetches the jar, and compares jar and library with their SHA-256.
+/// Returns the path of `libasyncProfiler.so` for this machine's architecture. If `cache` lacks the
+/// library, fetches the jar, and compares jar and library with their SHA-256.
 ///
 /// # Errors
 /// The jar cannot be fetched or differs from the lock, or async-profiler does not support the
@@ -43,8 +41,8 @@ pub fn library(cache: &Path, voice: &mut Voice<'_>) -> Result<PathBuf> {
     Ok(folder.join(library))
 }
 
-/// Returns the recipe. Both libraries have the same file name in the jar, so the name of a library
-/// in the cache begins with its folder.
+/// Both libraries have the same file name in the jar, so their names in the cache begin with their
+/// folder.
 fn recipe() -> Result<Recipe> {
     let mut files = parse_pinned(LOCK)?;
     for file in &mut files {

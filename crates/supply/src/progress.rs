@@ -1,22 +1,20 @@
-//! Messages about the fetching of jars: sentences, and the progress.
+//! Messages about the fetching of jars.
 
 use measure::number;
 
-/// Progress of a fetch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Number of files that are complete and have been checked.
+    /// Number of complete and verified files.
     pub files: usize,
-    /// Number of files that are required.
+    /// Number of required files.
     pub files_wanted: usize,
-    /// Number of bytes that are available.
+    /// Number of available bytes.
     pub bytes: u64,
-    /// Number of bytes that are required.
+    /// Number of required bytes.
     pub bytes_wanted: u64,
 }
 
 impl Progress {
-    /// Describes the progress.
     pub fn words(self) -> String {
         format!(
             "{} of {} files, {} of {}",
@@ -27,22 +25,21 @@ impl Progress {
         )
     }
 
-    /// Returns the number of quarters of all bytes that are complete.
+    /// Returns the number of complete quarters of all bytes.
     fn quarters(self) -> u64 {
         4 * self.bytes / self.bytes_wanted.max(1)
     }
 }
 
-/// A message about the fetching of jars.
 #[derive(Clone, Copy, Debug)]
 pub enum Message<'a> {
-    /// A sentence, which remains in the output.
+    /// Sentence that remains in the output.
     Line(&'a str),
-    /// The progress. These messages are frequent, and each is soon out of date.
+    /// Frequent message, which is soon outdated.
     Progress(Progress),
 }
 
-/// Function that receives each message, and shows it to the user.
+/// Function that shows each message to the user.
 pub type Voice<'a> = dyn FnMut(Message<'_>) + 'a;
 
 /// Returns a [`Voice`] for output that keeps its lines, such as a log. It prints each sentence, and
@@ -53,8 +50,7 @@ pub fn plainly<'a>(say: &'a mut dyn FnMut(&str)) -> impl FnMut(Message<'_>) + 'a
         Message::Line(line) => say(line),
         Message::Progress(progress) => {
             let now = progress.quarters();
-            // The line for the last quarter is omitted, because the next message reports the
-            // result.
+            // The next message reports the result, so the last quarter needs no line.
             if now > quarters && now < 4 {
                 say(&progress.words());
             }

@@ -1,4 +1,4 @@
-//! Determines whether a release is available under its name, so that a plan can report it.
+//! Determines whether a release is available under its name, for a plan.
 
 use crate::failure::Failure;
 use crate::home;
@@ -8,14 +8,12 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use versions::{Home, Release};
 
-/// Known answers, by version. They are stored because the rules ask again for each variant of a
-/// study.
+/// Known answers by version, because the rules ask again for each variant of a study.
 static ANSWERS: Mutex<BTreeMap<String, Option<bool>>> = Mutex::new(BTreeMap::new());
 
-/// Returns true if a release is available. It may be in the repository or in Maven's cache, or be
-/// the distribution that the environment specifies. Returns `None` if this is unknown.
-///
-/// This function sends only one request to the repository, for a file of a few kilobytes.
+/// Returns true if a release is in the repository or in Maven's cache, or is the distribution that
+/// the environment specifies. Returns `None` if this is unknown. Sends at most one request, for a
+/// file of a few kilobytes.
 pub fn is_published(release: &Release) -> Option<bool> {
     let mut answers = ANSWERS.lock().unwrap_or_else(PoisonError::into_inner);
     let ask = || query_published(release, &Settings::here());
@@ -23,8 +21,7 @@ pub fn is_published(release: &Release) -> Option<bool> {
 }
 
 fn query_published(release: &Release, settings: &Settings) -> Option<bool> {
-    // A distribution that has another release or is invalid is ignored here, because the start of
-    // nodes reports the error.
+    // The start of nodes reports an invalid distribution, or one of another release.
     let own = home().ok().flatten().and_then(|home| Home::read(&home).ok());
     if own.is_some_and(|own| own.release == *release) {
         return Some(true);

@@ -1,4 +1,4 @@
-//! Accesses a Maven repository over HTTP. A request is for a whole file, or for the rest of a file.
+//! Access to a Maven repository over HTTP. A request is for a whole file or its rest.
 
 use crate::failure::Failure;
 use anyhow::{Context, Result, bail};
@@ -11,43 +11,39 @@ use ureq::http::StatusCode;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Body, BodyReader};
 
-/// Address of Maven Central, which Maven itself uses by default.
+/// Address of Maven Central, Maven's default.
 pub(crate) const CENTRAL: &str = "https://repo.maven.apache.org/maven2";
 
-/// Environment variable that names another repository.
+/// Environment variable with the address of another repository.
 const REPOSITORY_VARIABLE: &str = "CASSAY_MAVEN_REPOSITORY";
 
-/// Time limit for connecting. The limit is needed because a firewall that drops packets does not
-/// answer.
+/// A firewall that drops packets never answers.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
 /// Time for which a server may send no data.
 const SILENCE_LIMIT: Duration = Duration::from_secs(30);
 
-/// A Maven repository, with the settings for requests to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Repository {
-    /// Address of the repository without a slash at its end, and without user and password.
+    /// Address without a slash at its end, and without user and password.
     address: String,
-    /// HTTP header with the credentials. `None` if the address contains no user.
+    /// HTTP header with the credentials, if the address contains a user.
     authorization: Option<String>,
-    /// True if requests go through a proxy.
     is_behind_proxy: bool,
     agent: ureq::Agent,
 }
 
-/// The response to a request, with a whole file or the rest of a file.
+/// Response with a whole file or its rest.
 pub(crate) struct Answer {
-    /// Offset in the file at which the data of the response begins.
+    /// Offset in the file at which the response begins.
     pub from: u64,
-    /// Size of the data of the response in bytes, if the server states it.
+    /// Size of the response's data, if the server reports it.
     pub bytes: Option<u64>,
     pub body: BodyReader<'static>,
 }
 
 impl Repository {
-    /// Returns the repository at an address. Requests go through the proxy that the environment
-    /// specifies.
+    /// Returns the repository at an address, through the proxy that the environment specifies.
     ///
     /// # Errors
     /// The address is not valid for a repository, or the certificates that the environment
@@ -57,13 +53,11 @@ impl Repository {
         Repository::through(address, proxy)
     }
 
-    /// Returns the repository at an address, like [`Repository::new`]. Requests go through the
-    /// given proxy, or directly without a proxy.
+    /// Returns the repository at an address, through `proxy` or directly.
     pub fn through(address: &str, proxy: Option<ureq::Proxy>) -> Result<Repository> {
         let (scheme, rest) = address.split_once("://").unwrap_or_default();
         if !matches!(scheme, "http" | "https") || rest.is_empty() {
-            // Only the text after the last `@` is shown, because the text before it may contain a
-            // password.
+            // The text before the last `@` may contain a password.
             let shown = address.rsplit('@').next().unwrap_or_default();
             bail!(
                 "{shown:?} is not the address of a Maven repository\nhint: an address begins with \
@@ -78,8 +72,7 @@ impl Repository {
         let is_behind_proxy = proxy.is_some();
         let config = ureq::Agent::config_builder()
             .proxy(proxy)
-            // An error status is not an error of the HTTP client, because cassay reports it with a
-            // separate message.
+            // cassay reports error statuses with its own messages.
             .http_status_as_error(false)
             .timeout_connect(Some(CONNECT_LIMIT))
             .timeout_per_read(Some(SILENCE_LIMIT))
@@ -93,17 +86,16 @@ impl Repository {
         })
     }
 
-    /// Returns the address of the repository, without user and password.
+    /// Returns the address without user and password.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Returns the address of a file in the repository.
     pub fn url(&self, path: &str) -> String {
         format!("{}/{path}", self.address)
     }
 
-    /// Requests a file from an offset on. The data of the answer may begin before this offset.
+    /// Requests a file from an offset on. The response may begin before this offset.
     pub fn get(&self, path: &str, from: u64) -> Result<Answer, Failure> {
         let url = self.url(path);
         let mut request = self.agent.get(&url);
@@ -136,8 +128,7 @@ impl Repository {
         }
     }
 
-    /// Returns a remark for messages if the connection goes through a proxy, and an empty text
-    /// otherwise.
+    /// Returns a remark for messages about a proxy, or an empty text without a proxy.
     fn way(&self) -> &'static str {
         if self.is_behind_proxy {
             " (through the proxy of the environment)"
@@ -167,14 +158,12 @@ impl Repository {
     }
 }
 
-/// Returns the offset at which the data of a response begins, from a header such as `bytes
-/// 100-199/200`. Returns `None` without such a header.
+/// Returns the offset at which a response begins, from a header such as `bytes 100-199/200`.
 fn begin_of(headers: &ureq::http::HeaderMap) -> Option<u64> {
     let range = headers.get("content-range")?.to_str().ok()?;
     range.strip_prefix("bytes ")?.split('-').next()?.trim().parse().ok()
 }
 
-/// Returns a short message about the cause of an error of the HTTP client.
 fn message(error: &ureq::Error) -> String {
     match error {
         ureq::Error::HostNotFound => "no such host".to_string(),
@@ -185,9 +174,8 @@ fn message(error: &ureq::Error) -> String {
     }
 }
 
-/// Returns the trusted certificates: those of `SSL_CERT_FILE` and `SSL_CERT_DIR`, or those of the
-/// system. If the system has no certificates, the function uses Mozilla's certificates, which are
-/// embedded in the program.
+/// Returns the certificates of `SSL_CERT_FILE` and `SSL_CERT_DIR`, or those of the system. Without
+/// any of these, returns Mozilla's certificates, which are embedded in the program.
 fn tls() -> Result<TlsConfig> {
     let found = load_native_certs();
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
@@ -215,14 +203,12 @@ fn tls() -> Result<TlsConfig> {
         .build())
 }
 
-/// Returns the address of the repository that the environment specifies. Returns `None` if the
-/// variable is not set or is empty.
+/// Returns the repository's address in the environment, if it is not empty.
 pub(crate) fn named_by_environment() -> Option<String> {
     std::env::var(REPOSITORY_VARIABLE).ok().filter(|value| !value.is_empty())
 }
 
-/// Returns the repository that the user specified. Otherwise returns Maven's mirror, if the
-/// settings of Maven name one, or Maven Central.
+/// Returns the repository that the user specified, or Maven's configured mirror, or Maven Central.
 pub(crate) fn chosen(named: Option<&str>, mirror: Option<&str>) -> Result<Repository> {
     let address = named.or(mirror).unwrap_or(CENTRAL);
     Repository::new(address).with_context(|| match (named, mirror) {

@@ -1,9 +1,8 @@
-//! Reads those settings of Maven that are needed to find jars. These settings are the folder of
-//! Maven's cache, and a mirror of Maven Central.
+//! Maven's settings for finding jars: the folder of Maven's cache, and a mirror of Maven Central.
 //!
-//! As in Maven, the settings come from the user's `settings.xml`, and then from that of the
-//! machine. The module ignores other settings (proxies, passwords, profiles), because cassay runs
-//! Maven itself if the repository refuses.
+//! As in Maven, the user's `settings.xml` takes precedence over that of the machine. Other settings
+//! (proxies, passwords, profiles) are ignored, because cassay runs Maven itself if the repository
+//! refuses.
 
 use foreign::FileKind;
 use roxmltree::{Document, Node};
@@ -12,17 +11,16 @@ use std::path::{Path, PathBuf};
 /// Id of the repository for which a mirror is used.
 const CENTRAL: &str = "central";
 
-/// Option that sets the folder of Maven's cache for all projects of a user.
+/// Option with the folder of Maven's cache for all projects of a user.
 const LOCAL_OPTION: &str = "-Dmaven.repo.local=";
 
-/// Settings of Maven.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// Folder of Maven's cache. `None` means `~/.m2/repository`.
     pub local: Option<PathBuf>,
-    /// Address to use instead of Maven Central. `None` if the settings name no mirror.
+    /// Address to use instead of Maven Central, if the settings contain a mirror.
     pub mirror: Option<String>,
-    /// Notes about files that could not be read, with a sentence for each.
+    /// One sentence for each file that could not be read.
     pub notes: Vec<String>,
 }
 
@@ -56,7 +54,7 @@ impl Settings {
             all.local = all.local.or(found.map(PathBuf::from));
         }
         for file in files {
-            // A missing file is not an error, because most machines lack some of these files.
+            // Most machines lack some of these files.
             let Ok(text) = foreign::text(FileKind::Supply, &file) else {
                 continue;
             };
@@ -68,15 +66,14 @@ impl Settings {
         all
     }
 
-    /// Returns these settings, with missing settings taken from `other`.
+    /// Takes missing settings from `other`.
     fn or(mut self, other: Settings) -> Settings {
         self.local = self.local.or(other.local);
         self.mirror = self.mirror.or(other.mirror);
         self
     }
 
-    /// Parses the text of one settings file. `variable` returns the value of an environment
-    /// variable.
+    /// Parses a settings file. `variable` returns the value of an environment variable.
     pub fn from_text(
         text: &str,
         variable: &dyn Fn(&str) -> Option<String>,
@@ -102,8 +99,7 @@ impl Settings {
     }
 }
 
-/// Returns the first child element with a name, in any namespace. Returns `None` if no child
-/// element has this name.
+/// Returns the first child element with a name, in any namespace.
 fn child<'a>(of: Node<'a, 'a>, name: &str) -> Option<Node<'a, 'a>> {
     of.children().find(|node| node.tag_name().name() == name)
 }
@@ -116,7 +112,7 @@ fn is_of_central(patterns: &str) -> bool {
     !is_out && words.any(|word| matches!(word, "*" | "external:*" | CENTRAL))
 }
 
-/// Replaces `${user.home}` and `${env.NAME}` in a value. Unknown placeholders remain unchanged.
+/// Replaces `${user.home}` and `${env.NAME}` in a value. Unknown placeholders remain.
 fn filled(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
     let mut out = String::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! A repository for tests, with a few small files on loopback. It can imitate the failures of real
+//! Repository with a few small files on loopback, for tests. It can imitate failures of real
 //! servers and proxies.
 
 use crate::lock::PinnedFile;
@@ -9,28 +9,27 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-/// Behaviour of the server when a file is requested.
+/// Behaviour of the server for a requested file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResponseBehaviour {
-    /// Sends the correct answer, including ranges.
+    /// Sends the correct response, including ranges.
     Well,
     /// Ignores ranges, and always sends the whole file.
     Whole,
     /// Sends half of the requested bytes, then ends the connection.
     Halves,
-    /// Ends the connection after the HTTP headers, and sends no data.
+    /// Ends the connection after the HTTP headers.
     Nothing,
     /// Sends a page of HTML.
     Page,
     /// Sends only this HTTP status.
     Status(u16),
-    /// Sends the correct number of bytes, but with other content.
+    /// Sends the correct number of bytes with other content.
     Other,
     /// Sends more bytes than requested.
     More,
 }
 
-/// Returns the pinned form of a file in this repository.
 pub(crate) fn pinned(name: &str, text: &str) -> PinnedFile {
     PinnedFile {
         name: name.to_string(),
@@ -43,8 +42,7 @@ pub(crate) fn pinned(name: &str, text: &str) -> PinnedFile {
 
 pub(crate) struct RunningRepository {
     pub address: String,
-    /// Requests that the repository has received, each with the path and the first byte of the
-    /// range.
+    /// Received requests, each with the path and the first byte of the range.
     pub asked: Arc<Mutex<Vec<(String, u64)>>>,
 }
 

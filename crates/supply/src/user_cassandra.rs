@@ -1,5 +1,5 @@
-//! Cassandra that the user provides instead of a Maven release. The user provides a folder, a
-//! distribution as one file, or a build command.
+//! Cassandra that the user provides instead of a Maven release: a folder, a tarball of a
+//! distribution, or a build command.
 
 use crate::Supply;
 use crate::files::{digest_of, name_of, write_whole};
@@ -17,26 +17,24 @@ use std::time::Duration;
 use target_spec::BuildIdentity;
 use versions::Home;
 
-/// Prefix of the names of folders into which distributions are unpacked.
+/// Prefix of folders with unpacked distributions.
 const UNPACKED: &str = "tarball-";
 
-/// File in such a folder that marks the folder as complete.
+/// File that marks such a folder as complete.
 const WHOLE: &str = "cassay-unpacked";
 
-/// Maximum size of a distribution after unpacking, in bytes. Current distributions have about 120
-/// MB.
+/// Maximum unpacked size of a distribution in bytes. Current distributions have about 120 MB.
 const UNPACKED_BYTES_MAX: u64 = 4 << 30;
 
-/// Number of last lines of each output stream of a failed build that are shown.
+/// Number of shown lines at the end of each output stream of a failed build.
 const LINES_SHOWN: usize = 20;
-/// Number of last bytes of each output stream of a build that are kept. It is large because a
-/// compiler prints long lines.
+/// Number of kept bytes at the end of each output stream of a build. A compiler prints long lines.
 const SHOWN_BYTES_MAX: usize = 64 << 10;
 
-/// Time limit of a build. Building Cassandra and fetching all its jars takes about ten minutes.
+/// Time limit of a build. Building Cassandra and fetching its jars takes about ten minutes.
 const BUILD_LIMIT: Duration = Duration::from_secs(2 * 3600);
 
-/// Returns the files in a folder that are needed to start nodes.
+/// Returns the files in a folder from which nodes start.
 ///
 /// # Errors
 /// The folder is neither a distribution nor a built source tree, or one of its jars cannot be read.
@@ -56,8 +54,8 @@ pub(crate) fn read_home(folder: &Path, jolokia: Option<PathBuf>) -> Result<Suppl
     })
 }
 
-/// Returns the folder of an unpacked tarball. The function checks the digest of the tarball first,
-/// and unpacks each tarball only once.
+/// Returns the folder of an unpacked tarball, after a check of the tarball's digest. Unpacks each
+/// tarball only once.
 ///
 /// # Errors
 /// The file has another digest, is not a gzipped tar archive, or does not contain exactly one
@@ -86,7 +84,7 @@ pub(crate) fn unpacked(
     let what = || format!("unpack {}", file.display());
     let opened = foreign::open(FileKind::Archive, file).with_context(what)?;
     let limited = GzDecoder::new(BufReader::new(opened)).take(UNPACKED_BYTES_MAX);
-    // This is safe, because the library skips paths outside of the folder.
+    // The library skips paths outside the folder.
     tar::Archive::new(limited).unpack(fresh.path()).with_context(what)?;
     let entries = std::fs::read_dir(fresh.path()).with_context(what)?;
     let mut inner = entries.filter_map(|entry| Some(entry.ok()?.path()));
@@ -107,15 +105,13 @@ pub(crate) fn unpacked(
     Ok(folder.join(name))
 }
 
-/// Builds that have finished. With this list, each build runs only once, even if this process
-/// starts several clusters.
+/// Finished builds. Each build runs only once, even if this process starts several clusters.
 static BUILT: Mutex<BTreeSet<(Vec<String>, PathBuf)>> = Mutex::new(BTreeSet::new());
 
 /// Runs the build command in its folder, unless this process has already done so.
 ///
 /// # Errors
-/// The command cannot be started or fails. The message contains the last lines of the command's
-/// output.
+/// The command cannot be started or fails. The message contains the last lines of its output.
 pub(crate) fn build(command: &[String], home: &Path, voice: &mut Voice<'_>) -> Result<()> {
     let mut built = BUILT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let key = (command.to_vec(), home.to_owned());
@@ -170,7 +166,7 @@ struct LastLines(Vec<u8>);
 impl LastLines {
     fn push(&mut self, piece: &[u8]) {
         self.0.extend_from_slice(piece);
-        // The buffer is shortened in large steps, so that each byte is moved only once or twice.
+        // With large steps, each byte is moved only once or twice.
         if self.0.len() > 2 * SHOWN_BYTES_MAX {
             self.0.drain(..self.0.len() - SHOWN_BYTES_MAX);
         }

@@ -1,11 +1,9 @@
-//! The files of a version, the folder that contains them, and the check that existing files are
-//! intact.
+//! Files of a version, their folder, and the check that existing files are intact.
 //!
 //! A folder is used only if it contains every file of the lock with its SHA-256. All digests are
-//! checked again once per boot of the machine, and whenever a file has changed since the last
-//! check. To detect a change, a stamp records the inode of each file, its size and the times of its
-//! last changes. A replaced jar is detected even if its size and date are the same, because the
-//! kernel sets the time of the last inode change.
+//! checked once per boot, and whenever a file has changed. To detect a change, a stamp records the
+//! inode of each file, its size and its times. The time of the last inode change, which the kernel
+//! sets, reveals a replaced jar even with the same size and date.
 
 use crate::files::{boot_id, digest_of_texts, identity_of, write_whole};
 use crate::lock::{Lock, PinnedFile, check_digests, lock_of, lock_text, parse_lock, parse_pinned};
@@ -14,24 +12,24 @@ use foreign::FileKind;
 use std::path::{Path, PathBuf};
 use versions::{POM, POM_VERSION, Release};
 
-/// File that records the lock with which a folder was compared, and the identity of every file.
+/// File with the lock that a folder matched, and the identity of every file.
 const STAMP: &str = "checked";
 
 /// File with the lock of a folder, for a version without a checked-in lock.
 const RECORD: &str = "supply.lock";
 
-/// The files of a version, and the data that is needed to fetch and verify them.
+/// Files of a version, and the data for fetching and verifying them.
 #[derive(Debug)]
 pub(crate) struct Recipe {
-    /// Product and version, for messages and for the folder, such as `Cassandra 5.0.9`.
+    /// Product and version, such as `Cassandra 5.0.9`.
     pub product: String,
-    /// Release of Cassandra. For another product, the default release.
+    /// Release of Cassandra. The default release for another product.
     pub release: Release,
-    /// The pom that Maven resolves. Empty if only a repository provides the files.
+    /// Pom that Maven resolves. Empty if only a repository provides the files.
     pub pom: String,
-    /// The files of the pinned version. `None` for other versions.
+    /// Files of the pinned version. `None` for other versions.
     pub pinned: Option<Vec<PinnedFile>>,
-    /// Lock of the pinned files. `None` for a version that is not pinned.
+    /// `None` for a version that is not pinned.
     lock: Option<Lock>,
 }
 
@@ -51,7 +49,7 @@ impl Recipe {
         })
     }
 
-    /// Returns the recipe of a product that is not a release of Cassandra.
+    /// Returns the recipe of a product other than Cassandra.
     pub fn of_files(product: String, files: Vec<PinnedFile>) -> Recipe {
         Recipe {
             product,
@@ -86,55 +84,51 @@ impl Recipe {
         cache.join(format!("{product}-{begin}{}", self.short()))
     }
 
-    /// Returns a short hash of the recipe, for use in names.
+    /// Returns a short hash of the recipe for names.
     pub fn short(&self) -> String {
         let own = || self.release.line().lock.to_string();
         let lock = self.lock.as_ref().map_or_else(own, lock_text);
         digest_of_texts(&[&self.pom, &lock])[..12].to_string()
     }
 
-    /// Returns the total size of all pinned files in bytes. Returns `None` for a version that is
-    /// not pinned.
+    /// Returns the total size of all pinned files in bytes. `None` for a version that is not
+    /// pinned.
     pub fn bytes(&self) -> Option<u64> {
         let pinned = self.pinned.as_ref()?;
         Some(pinned.iter().filter(|file| file.member.is_none()).map(|file| file.bytes).sum())
     }
 
-    /// Returns the lock for the files in a folder. This is the program's lock, or the lock that was
-    /// recorded when the files were fetched. Returns `None` if neither exists.
+    /// Returns the program's lock, or else the lock that was recorded in the folder.
     fn lock_in(&self, folder: &Path) -> Option<Lock> {
         let record =
             || parse_lock(&foreign::text(FileKind::Supply, folder.join(RECORD)).ok()?).ok();
         self.lock.clone().or_else(record)
     }
 
-    /// Checks that every file in a folder is intact, and returns the lock of the folder. The check
-    /// uses the stamp or, if the stamp differs, all digests. The error is a sentence about the
-    /// change, or `None` if the folder was never filled.
+    /// Checks that every file in a folder is intact, by the stamp or, if it differs, by all
+    /// digests. Returns the lock. The error describes the change, or is `None` if the folder was
+    /// never filled.
     pub fn checked(&self, folder: &Path) -> Result<Lock, Option<String>> {
         let stamp = foreign::text(FileKind::Supply, folder.join(STAMP)).map_err(|_| None)?;
         let lock = self.lock_in(folder).ok_or(None)?;
         let said = |error: anyhow::Error| Some(format!("{error:#}"));
-        // The stamp is computed before the digests are checked. If a file changes in the meantime,
-        // the next stamp differs from this one.
+        // If a file changes during the check, the next stamp differs from this one.
         let now = self.stamp_of(folder, &lock).map_err(said)?;
         if now == stamp {
             return Ok(lock);
         }
-        // The first line identifies the recipe. If it differs, the folder belongs to another recipe
-        // and is not checked further.
+        // The first line identifies the recipe.
         if now.lines().next() != stamp.lines().next() {
             return Err(None);
         }
         check_digests(folder, &lock).map_err(said)?;
-        // The result is ignored. If this process may not write to the cache, no stamp is stored,
-        // and all digests are checked every time.
+        // Without permission to write to the cache, every call checks all digests.
         let _ = write_whole(&folder.join(STAMP), &now);
         Ok(lock)
     }
 
-    /// Records in a folder that all of its files match `lock`. Also records the lock if it is not
-    /// part of the program.
+    /// Records that all files of a folder match `lock`. Also records a lock that is not part of the
+    /// program.
     pub fn seal(&self, folder: &Path, lock: &Lock) -> Result<()> {
         if self.lock.is_none() {
             write_whole(&folder.join(RECORD), &lock_text(lock))?;
@@ -142,8 +136,7 @@ impl Recipe {
         write_whole(&folder.join(STAMP), &self.stamp_of(folder, lock)?)
     }
 
-    /// Returns the digest of the pom and the lock, the machine's boot id, and the identity of every
-    /// file.
+    /// Returns the digest of the pom and the lock, the boot id, and the identity of every file.
     fn stamp_of(&self, folder: &Path, lock: &Lock) -> Result<String> {
         let boot = boot_id();
         let recipe = digest_of_texts(&[&self.pom, &lock_text(lock)]);
@@ -221,8 +214,7 @@ mod tests {
         let (folder, recipe, lock) = folder();
         let (jar, stamp) = (folder.path().join("a.jar"), folder.path().join(STAMP));
         let first = recipe.stamp_of(folder.path(), &lock).unwrap();
-        // A stamp with another boot id simulates a reboot. All files are then checked again, and
-        // the result is stored.
+        // Another boot id simulates a reboot, after which all files are checked again.
         let begin = first.lines().next().unwrap();
         let other = first.replacen("boot ", "boot x", 1);
         assert!(other.starts_with(begin) && other != first);

@@ -1,4 +1,4 @@
-//! State of the faults at an agent, and the interface of their implementations.
+//! State of an agent's faults, and the interface of their implementations.
 
 use crate::host_state::AgentState;
 use anyhow::Result;
@@ -11,12 +11,12 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub(crate) trait Breakable: Send {
-    /// Injects the fault. Before each change that must be undone even after the agent has ended,
-    /// adds an entry to the undo list.
+    /// Injects the fault. Before each change that must be undone even after the agent's end, adds
+    /// an entry to the undo list.
     fn inject(&mut self, here: &AgentState) -> Result<()>;
 
-    /// Heals the fault. Returns the current processes of the affected nodes, in order. This must
-    /// also work after a partial injection.
+    /// Heals the fault, even after a partial injection. Returns the current processes of the
+    /// affected nodes, in order.
     fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>>;
 
     /// Returns the processes that the injection has started.
@@ -24,24 +24,23 @@ pub(crate) trait Breakable: Send {
         Vec::new()
     }
 
-    /// Returns true if the fault cannot be healed yet. In that case, an agent without a controller
-    /// waits up to [`ALONE_MAX`].
+    /// Returns true if the fault cannot be healed yet. An agent without a controller then waits up
+    /// to [`ALONE_MAX`].
     fn waits(&self) -> bool {
         false
     }
 
     /// Returns a remark on the result of healing, for faults whose healing can have different
-    /// results. Other faults return `None`.
+    /// results.
     fn became(&self) -> Option<String> {
         None
     }
 }
 
-/// Maximum time for which an agent without a controller waits for a fault that cannot be healed
-/// yet.
+/// Maximum time for which an agent without a controller waits until a fault can be healed.
 const ALONE_MAX: Duration = Duration::from_secs(600);
 
-/// Interval between two checks of whether a fault can be healed.
+/// Interval between two checks whether a fault can be healed.
 const ALONE_POLL: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
@@ -53,7 +52,7 @@ pub(crate) struct Faults {
 }
 
 pub(super) enum State {
-    /// A fault that is not healed, and the time at which the agent heals it by itself.
+    /// A fault that is not healed, and the time at which the agent heals it.
     Broken(Box<dyn Breakable>, Deadline),
     Whole(Result<HealAnswer, String>),
 }
@@ -63,14 +62,14 @@ impl Faults {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes all threads that wait to heal a fault end, because the agent is ending.
+    /// Ends all threads that wait to heal a fault, because the agent is ending.
     pub fn end(&self) {
         self.lock().clear();
         self.news.notify_all();
     }
 
-    /// Waits until a fault is healed or the agent ends. Returns true if the time limit of the fault
-    /// has expired before that.
+    /// Waits until a fault is healed or the agent ends. Returns true if the fault's time limit
+    /// expires first.
     pub(super) fn is_left(&self, Broken(number): Broken) -> bool {
         let mut all = self.lock();
         let mut alone_until = None;

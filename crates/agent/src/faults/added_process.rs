@@ -1,4 +1,4 @@
-//! Starts a process that joins a cluster, and makes it leave again.
+//! Starts a process that joins a cluster, and makes it leave the cluster.
 
 use super::active_faults::Breakable;
 use super::links::DuplicateAddress;
@@ -11,14 +11,13 @@ use host::invocation::succeed;
 use host::process::Identity;
 use std::time::Duration;
 
-/// Maximum time until a process on this host accepts a connection.
+/// Time limit for a connection to a process on this host.
 const CONNECT_LIMIT: Duration = Duration::from_secs(2);
 
-/// Maximum time for the process to leave the cluster during the healing. It is long, because a
-/// leaving node streams its data to other nodes.
+/// Time limit for the process to leave the cluster. A leaving node streams its data to other nodes.
 const LEAVE_LIMIT: Duration = Duration::from_secs(600);
 
-/// A process that the fault adds to the cluster. The undo list needs no entry, because the process
+/// Process that the fault adds to the cluster. The undo list needs no entry, because the process
 /// ends with the agent, and its folder belongs to the host.
 pub(super) struct AddedProcess {
     taken: DuplicateAddress,
@@ -41,8 +40,7 @@ impl AddedProcess {
 impl Breakable for AddedProcess {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
         self.is_begun = true;
-        // On a remote machine, the process shares the address of the other nodes, but has separate
-        // ports.
+        // Nodes on a remote machine share its address, and have separate ports.
         if here.check_stand_in().is_ok() {
             self.taken.inject(here)?;
         }

@@ -1,4 +1,4 @@
-//! Faults that programs of the user inject and heal.
+//! Faults that the user's programs inject and heal.
 
 use super::active_faults::Breakable;
 use crate::host_state::AgentState;
@@ -8,7 +8,7 @@ use host::process::Identity;
 use host::undo::Undo;
 use target_spec::Invocation;
 
-/// A fault that one program injects and another program heals.
+/// Fault that one program injects and another program heals.
 pub(super) struct Commands {
     pub inject: Invocation,
     pub heal: Invocation,
@@ -20,8 +20,8 @@ impl Breakable for Commands {
         succeed(&self.inject, LIMIT)
     }
 
-    /// Runs the healing program. If the program fails, the undo entry of the fault stays on the
-    /// list, so that the agent runs the program again when it ends.
+    /// If the program fails, its undo entry remains, so that the agent runs the program again when
+    /// it ends.
     fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
         succeed(&self.heal, LIMIT)?;
         here.undo.forget(&Undo::Command(self.heal.clone()))?;

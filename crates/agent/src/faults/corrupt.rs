@@ -1,8 +1,8 @@
-//! Silent corruption: some bytes of a file on disk differ from the bytes that were written.
+//! Silent corruption: bytes of a file on disk differ from the bytes that were written.
 //!
-//! Invariant: injection and healing write only to blocks of this one file. To heal the fault, the
-//! agent finds the file again, and restores only blocks that still belong to the file and contain
-//! the corrupted bytes.
+//! Invariant: injection and healing write only to blocks of this file. For healing, the agent finds
+//! the file again, and restores only blocks that still belong to the file and contain the corrupted
+//! bytes.
 
 use super::active_faults::Breakable;
 use super::volume::uncache;
@@ -17,8 +17,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Maximum number of corrupted bytes of a file. The limit is necessary, because the agent keeps
-/// these bytes in memory during the fault.
+/// Maximum number of corrupted bytes, which the agent keeps in memory during the fault.
 const BYTES_MAX: u64 = 1 << 20;
 
 /// Bytes of a file that are inverted on disk.
@@ -26,7 +25,7 @@ pub(super) struct Rot {
     path: PathBuf,
     at: u64,
     bytes: u64,
-    /// Identity of the file: its inode number and generation.
+    /// Inode number and generation of the file.
     identity: (u64, u32),
     /// Block size of the volume, in bytes.
     block_bytes: u64,
@@ -54,7 +53,7 @@ impl Rot {
         }
     }
 
-    /// Returns the byte range of the blocks that contain the corrupted bytes.
+    /// Returns the byte range of the blocks with corrupted bytes.
     fn blocks(&self) -> Range<u64> {
         let end = (self.at + self.bytes).next_multiple_of(self.block_bytes);
         self.at - self.at % self.block_bytes..end
@@ -67,8 +66,7 @@ impl Rot {
         all.with_context(|| format!("find the bytes of {} on the disk", self.path.display()))
     }
 
-    /// Finds the file with the corrupted bytes, even if it was renamed. Returns `None` if the file
-    /// no longer exists.
+    /// Finds the corrupted file, even under another name. Returns `None` if it no longer exists.
     fn find(&self, here: &AgentState) -> Result<Option<(OwnedFd, PathBuf)>> {
         let open = here.files.admit(&self.path)?.open(OFlags::RDONLY, Mode::empty());
         if let Ok(file) = open
@@ -181,13 +179,11 @@ fn read(image: &File, place: Extent) -> Result<Blocks> {
     read.with_context(|| format!("read the image of the volume at {}", place.place))
 }
 
-/// Finds the file with this identity below a folder, under any of its names. Returns `None` if the
-/// file no longer exists.
+/// Finds the file with this identity below a folder. Returns `None` if it no longer exists.
 fn find_below(folder: &OwnedFd, path: &Path, identity: (u64, u32)) -> Option<(OwnedFd, PathBuf)> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let entries = Dir::read_from(folder).ok()?;
-    // The node that owns the files may delete a file at any time, so a file that cannot be opened
-    // counts as deleted.
+    // The node may delete a file at any time, so an unreadable file counts as deleted.
     entries.filter_map(Result::ok).find_map(|entry| {
         let name = entry.file_name();
         let path = || path.join(name.to_string_lossy().as_ref());

@@ -1,5 +1,4 @@
-//! Restarts a process with changed files or another command, and later with the original files and
-//! command.
+//! Restarts a process with changed files or another command, and later with the original ones.
 
 use super::active_faults::Breakable;
 use super::process::STOP_LIMIT;
@@ -13,14 +12,13 @@ use host::process::Identity;
 /// reads the files ends with the agent.
 pub(super) struct FileChanges {
     reader: Option<Restartable>,
-    /// Start command of the process during the fault, if it differs from the original start
-    /// command.
+    /// Start command during the fault, if it differs from the original one.
     instead: Option<Restartable>,
     forth: Vec<FileStep>,
     back: Vec<FileStep>,
-    /// True if the fault has begun to perform its steps.
+    /// True if the fault has begun its steps.
     is_begun: bool,
-    /// True if the fault has ended the process and has not started it again yet.
+    /// True if the fault has ended the process and not yet restarted it.
     is_ended: bool,
 }
 
@@ -57,7 +55,7 @@ impl FileChanges {
         here.children.end(reader.process, STOP_LIMIT).map(drop)
     }
 
-    /// Starts the process. If `meanwhile` is true, uses the start command in `instead`, if any.
+    /// Starts the process. With `meanwhile`, uses the start command in `instead`, if any.
     fn start(&mut self, here: &AgentState, meanwhile: bool) -> Result<()> {
         if let Some(reader) = &mut self.reader {
             let instead = self.instead.as_ref().filter(|_| meanwhile);
@@ -86,8 +84,7 @@ impl Breakable for FileChanges {
                 changed = changed.and(here.change(step.clone()));
             }
         }
-        // The process is started even if its files could not be restored, because no other code
-        // would start it.
+        // Starts the process even if its files could not be restored, because no other code would.
         if self.is_ended {
             self.start(here, false)?;
         }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use host::process::Identity;
 use target_spec::DiskSpec;
 
-/// A fault that lowers a limit, with the original value of the limit.
+/// Fault that lowers a limit, with the original limit.
 #[derive(Default)]
 pub(super) struct Limit {
     cpu: Option<f64>,

@@ -10,7 +10,7 @@ use linux::sockets::Sockets;
 use std::net::Ipv4Addr;
 use target_spec::LinkSpec;
 
-/// A host's link that is set down at the switch.
+/// Host's link that is set down at the switch.
 pub(super) struct Down {
     number: usize,
     is_down: bool,
@@ -44,10 +44,9 @@ impl Breakable for Down {
     }
 }
 
-/// A limit at one end of a host's link.
 pub(super) struct Slow {
-    /// Number of the destination host, if the switch applies the limit. `None` if the host of this
-    /// agent applies it.
+    /// Number of the destination host, if the switch applies the limit. `None` if the agent's host
+    /// applies it.
     number: Option<usize>,
     link: LinkSpec,
     before: Option<LinkSpec>,
@@ -63,7 +62,7 @@ impl Slow {
         }
     }
 
-    /// Creates a fault that limits the traffic that the host of this agent sends.
+    /// Creates a fault that limits the traffic from the agent's host.
     pub fn from_here(link: LinkSpec) -> Slow {
         Slow {
             number: None,
@@ -104,7 +103,7 @@ impl Breakable for Slow {
     }
 }
 
-/// The address of another host, added to this host's link.
+/// Address of another host, added to this host's link.
 pub(super) struct DuplicateAddress {
     address: Ipv4Addr,
     is_taken: bool,
@@ -138,8 +137,7 @@ impl Breakable for DuplicateAddress {
     }
 }
 
-/// Resets the current connections to some ports of a simulated host or machine. This fault requires
-/// no healing.
+/// Resets existing connections to some ports of a host. Nothing needs healing.
 pub(super) struct Reset(pub Vec<u16>);
 
 impl Breakable for Reset {

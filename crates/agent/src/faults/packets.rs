@@ -1,4 +1,4 @@
-//! Packet loss on the switch, or on a host that uses its machine's own network.
+//! Packet loss on a switch, or on a host that uses its machine's own network.
 
 use super::active_faults::Breakable;
 use crate::host_state::AgentState;
@@ -12,15 +12,14 @@ fn table(broken: Broken) -> String {
     format!("broken{}", broken.0)
 }
 
-/// Returns the name of the packet filter table of a fault on a machine. The name begins with
-/// `host`, the prefix of the host's objects, because the machine's packet filter may also have
-/// other tables.
+/// Returns the name of a fault's packet filter table on a machine. The prefix `host` distinguishes
+/// it from tables of other programs.
 fn host_table(host: &str, broken: Broken) -> String {
     format!("{host}-{}", table(broken))
 }
 
 /// Returns the packet filter tables that killed agents and guards of a host have left on its
-/// machine. The list is empty if this user may not list tables.
+/// machine. Empty if this user may not list tables.
 pub(crate) fn left(host: &str) -> Vec<String> {
     let tables = Filter::<HostLoss>::open().and_then(|mut filter| filter.tables());
     let begin = format!("{host}-broken");
@@ -29,7 +28,7 @@ pub(crate) fn left(host: &str) -> Vec<String> {
     left
 }
 
-/// Returns the number of packets that a fault has dropped, for each of its losses.
+/// Returns the number of dropped packets for each loss of a fault.
 pub(crate) fn dropped(here: &AgentState, broken: Broken) -> Result<Vec<u64>> {
     if let Ok(host) = here.machine() {
         return Filter::<HostLoss>::open()?.dropped(&host_table(host, broken));
@@ -73,8 +72,8 @@ impl Breakable for Packets {
     }
 }
 
-/// Packet loss on a machine. The machine's network outlives the agent, so the undo list has an
-/// entry for the table.
+/// Packet loss on a machine, whose network outlives the agent. So the undo list has an entry for
+/// the table.
 pub(super) struct HostPackets {
     broken: Broken,
     losses: Vec<HostLoss>,

@@ -12,15 +12,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target_spec::DiskSpec;
 
-/// Maximum time for adopted processes to end after SIGTERM, when the power of their own host is
-/// back.
+/// Time limit for adopted processes to end after SIGTERM, when their own host has power again.
 const STOP_LIMIT: Duration = Duration::from_secs(60);
 
-/// Maximum time to wait for a volume that another host still uses. That host may be ending its
-/// processes.
+/// Time limit for another host to release the volume, after its processes have ended.
 const BACK_LIMIT: Duration = Duration::from_secs(75);
 
-/// A host without power. The undo list needs no entry, because the host's processes end with the
+/// Host without power. The undo list needs no entry, because the host's processes end with the
 /// agent.
 pub(super) struct PowerLoss {
     processes: Vec<Restartable>,
@@ -53,7 +51,7 @@ impl Breakable for PowerLoss {
             return Ok(Vec::new());
         }
         let volume = here.volume()?;
-        // An interrupted injection leaves the volume mounted, perhaps after it was shut down.
+        // An interrupted injection may leave the volume mounted after its shutdown.
         volume.unmount()?;
         volume.mount_within(BACK_LIMIT)?;
         here.files.bar(volume.folder(), Bar::None);
@@ -61,7 +59,7 @@ impl Breakable for PowerLoss {
     }
 }
 
-/// Volume of another host that this host has mounted, and the processes that use the volume.
+/// Volume of another host that this host has mounted, and the processes that use it.
 pub(super) struct AdoptedVolume {
     device: String,
     folder: PathBuf,
@@ -81,8 +79,7 @@ impl AdoptedVolume {
         }
     }
 
-    /// Limits this host's I/O to the adopted volume. The limit is the same as for the host's own
-    /// volume.
+    /// Limits I/O to the adopted volume as on the host's own volume.
     fn limit(&self, here: &AgentState, volume: &Volume, disk: Option<DiskSpec>) -> Result<()> {
         let group = here.group()?;
         let own = here

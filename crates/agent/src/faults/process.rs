@@ -1,4 +1,4 @@
-//! Faults of processes: they are paused, ended, or get no further file descriptors.
+//! Faults of processes, which are paused, ended, or get no further file descriptors.
 
 use super::active_faults::Breakable;
 use super::repeating_thread::RepeatingThread;
@@ -12,15 +12,14 @@ use measure::clock::{self, Deadline};
 use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use std::time::Duration;
 
-/// Maximum time for a process to end after SIGTERM. A node flushes its memtables before it ends.
+/// Time limit for a process to end after SIGTERM. A node first flushes its memtables.
 pub(super) const STOP_LIMIT: Duration = Duration::from_secs(60);
 
-/// Maximum time until a stopped process is in the stopped state.
+/// Time limit for a process to reach the stopped state.
 const STATE_LIMIT: Duration = Duration::from_secs(1);
-/// Interval between two checks of whether a process is in the stopped state.
 const STOPPED_POLL: Duration = Duration::from_millis(1);
 
-/// A process that the fault stops, and that healing continues.
+/// Process that the fault stops and healing continues.
 pub(super) struct Pause(pub Identity);
 
 impl Breakable for Pause {
@@ -28,8 +27,8 @@ impl Breakable for Pause {
         here.children.check(self.0)?;
         here.undo.add(Undo::Continue(self.0))?;
         self.0.signal(Signal::STOP);
-        // Waits until the process is stopped, so that the next query finds it stopped. A process
-        // that waits for a disk may not be stopped before the time limit, which is not an error.
+        // The next query must find the process stopped. A process that waits for a disk may not be
+        // stopped before the time limit, which is not an error.
         let deadline = Deadline::after(STATE_LIMIT);
         while process::state(self.0).is_some_and(|state| state != 'T') && !deadline.passed() {
             clock::sleep(STOPPED_POLL);
@@ -44,8 +43,8 @@ impl Breakable for Pause {
     }
 }
 
-/// A process that the fault ends, and that healing restarts. The undo list needs no entry, because
-/// the process ends with the agent.
+/// Process that the fault ends and healing restarts. The undo list needs no entry, because the
+/// process ends with the agent.
 pub(super) struct TerminatedProcess {
     one: Restartable,
     grace: Duration,
@@ -53,12 +52,12 @@ pub(super) struct TerminatedProcess {
 }
 
 impl TerminatedProcess {
-    /// Creates a fault that ends the process immediately (SIGKILL).
+    /// Creates a fault that kills the process (SIGKILL).
     pub fn killed(one: Restartable) -> TerminatedProcess {
         TerminatedProcess::after(one, Duration::ZERO)
     }
 
-    /// Creates a fault that tells the process to end (SIGTERM).
+    /// Creates a fault that ends the process by SIGTERM.
     pub fn terminate(one: Restartable) -> TerminatedProcess {
         TerminatedProcess::after(one, STOP_LIMIT)
     }
@@ -88,20 +87,20 @@ impl Breakable for TerminatedProcess {
     }
 }
 
-/// Highest limit on file descriptors that the fault sets. A program opens this number of files at
-/// its start and never closes them, so no number below this limit becomes free.
+/// Highest limit on file descriptors that the fault sets. A program keeps the files open that it
+/// opens at its start, so no number below this limit becomes free.
 const NUMBERS_KEPT: u64 = 16;
 
-/// A process that cannot open any further file or connection.
+/// Process that cannot open any further file or connection.
 pub(super) struct Descriptors {
     process: Identity,
     before: Option<Rlimit>,
-    /// Thread that lowers the limit again whenever the process has closed a file during the fault.
+    /// Thread that lowers the limit again after the process has closed a file.
     keeper: Option<RepeatingThread>,
 }
 
-/// Interval between two checks of whether the process has closed a file. The process could use the
-/// free number of such a file.
+/// Interval between two adjustments of the limit. The process could use the number of a file that
+/// it has closed.
 const TIGHTENED_EVERY: Duration = Duration::from_millis(100);
 
 impl Descriptors {
@@ -121,16 +120,15 @@ fn limit(process: Identity, new: Rlimit) -> Result<()> {
     before.map(drop).context("limit the files that the process may open")
 }
 
-/// Sets the limit to the lowest free number, but at most to [`NUMBERS_KEPT`]. The process would get
-/// the lowest free number for its next file. The process keeps open files with higher numbers. If
+/// Sets the limit to the lowest free number, but at most to [`NUMBERS_KEPT`]. The process would use
+/// this number for its next file. Open files with higher numbers remain open.
 /// it closes one of them, it cannot open another file.
 fn tighten(process: Identity, maximum: Option<u64>) -> Result<()> {
     let numbers = descriptors::numbers(process)?;
     let taken = (0..).zip(&numbers).take_while(|(at, number)| at == *number);
     let narrower = Rlimit {
         current: Some((taken.count() as u64).min(NUMBERS_KEPT)),
-        // The hard limit remains unchanged, so that the soft limit can be raised again without
-        // privileges.
+        // An unprivileged process can raise the soft limit again only up to the hard limit.
         maximum,
     };
     limit(process, narrower)

@@ -5,7 +5,6 @@ use anyhow::Result;
 use host::Restartable;
 use host::process::Identity;
 
-/// Refuses processes that this agent has not started.
 pub(super) fn check(here: &AgentState, all: &[Restartable]) -> Result<()> {
     let mut processes = all.iter().map(|one| one.process);
     processes.try_for_each(|one| here.children.check(one))

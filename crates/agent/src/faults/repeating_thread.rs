@@ -1,11 +1,11 @@
-//! A thread that repeats an action while a fault lasts.
+//! Thread that repeats an action while a fault lasts.
 
 use anyhow::{Context, Result};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A thread that ends when this value is dropped.
+/// Thread that ends when this value is dropped.
 pub(super) struct RepeatingThread {
     ends: Sender<()>,
     thread: JoinHandle<()>,
@@ -30,7 +30,7 @@ impl RepeatingThread {
     }
 }
 
-/// Tells the work of a [`RepeatingThread`] whether it should continue.
+/// Receives the end of a [`RepeatingThread`].
 pub(super) struct GoesOn(Receiver<()>);
 
 impl GoesOn {

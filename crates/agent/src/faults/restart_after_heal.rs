@@ -1,6 +1,5 @@
-//! Restarts processes that end after an agent has healed a fault by itself, because no controller
-//! watches them. For example, a node may end because its disk has lost data, or stop serving
-//! permanently because it could not open a file.
+//! Restarts processes that end after an agent has healed a fault without a controller. For example,
+//! a node may end because its disk has lost data, or stop serving because it could not open a file.
 
 use super::active_faults::{Faults, State};
 use crate::host_state::AgentState;
@@ -11,31 +10,31 @@ use measure::clock::Deadline;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-/// Time for which the agent watches processes. It is twice the time that a start may take.
+/// Time for which the agent watches processes, twice the limit of a start.
 const WATCHED_FOR: Duration = Duration::from_secs(360);
 
-/// Interval between two checks of the processes. It is also the minimum interval between two starts
-/// of a process.
+/// Interval between two checks of the processes, and minimum interval between two starts of a
+/// process.
 const POLL: Duration = Duration::from_secs(1);
 
-/// Maximum time that the start of a process takes on a busy machine.
+/// Maximum duration of a start on a busy machine.
 const PROCESS_START_LIMIT: Duration = Duration::from_secs(180);
 
-/// Time for which a process that ran during the fault may refuse connections, until the effect of
-/// the fault has passed.
+/// Time for which a process that ran during the fault may refuse connections, until the fault's
+/// effect has passed.
 const REFUSES_MAX: Duration = Duration::from_secs(60);
 
-/// Time limit of the connection attempt in one check of a process.
+/// Time limit of the connection attempt in a check.
 const CONNECT_LIMIT: Duration = Duration::from_millis(500);
 
 /// Maximum number of restarts of each process.
 const RESTARTS_MAX: usize = 3;
 
-/// A process that the agent restarts if it ends by itself or refuses connections for too long.
+/// Process that the agent restarts if it ends by itself or refuses connections for too long.
 struct WatchedProcess {
     process: Identity,
     start: StartProcess,
-    /// Time until which the process may refuse connections without a restart.
+    /// Time until which the process may refuse connections.
     until: Deadline,
     restarts_count: usize,
 }
@@ -66,17 +65,15 @@ impl Faults {
 }
 
 impl AgentState {
-    /// Restarts processes that end by themselves or do not serve. From the second restart on, uses
-    /// the environment with the `forgiving` changes. The agent does not restart a process that it
-    /// has ended on purpose, and stops watching when the next fault is injected.
+    /// Restarts processes that end by themselves or do not serve. From the second restart on,
+    /// applies the `forgiving` changes to the environment. Stops at the next injection.
     pub(super) fn keep_up(&self) {
         let deadline = Deadline::after(WATCHED_FOR);
         let mut all_kept = self.faults.kept();
         while !deadline.passed() {
             let all = self.faults.lock();
             let waited = self.faults.news.wait_timeout(all, POLL);
-            // The agent holds the lock during a start, so that no process starts while the agent
-            // ends or injects a fault.
+            // With the lock, no process starts while the agent ends or injects a fault.
             let (all, _) = waited.unwrap_or_else(PoisonError::into_inner);
             if all.is_empty() || all.iter().any(|one| matches!(one, State::Broken(..))) {
                 return;

@@ -11,19 +11,19 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Maximum time until a process of this host accepts a connection.
+/// Time limit for a connection to a process on this host.
 const CONNECT_LIMIT: Duration = Duration::from_secs(2);
 
 /// Time at which the agent kills the process and empties its folders.
 pub(super) enum EmptyingTime {
-    /// When the fault is injected.
+    /// At the injection.
     Now,
-    /// When the agent heals the fault, and the process has left its cluster. The process has left
-    /// as soon as connections to this address fail.
+    /// At the healing, after the process has left its cluster. Connections to this address then
+    /// fail.
     Left(SocketAddr),
 }
 
-/// A process that is restarted without its data. The undo list needs no entry, because the process
+/// Process that is restarted without its data. The undo list needs no entry, because the process
 /// ends with the agent, and its data cannot be restored.
 pub(super) struct EmptiedNode {
     one: Restartable,

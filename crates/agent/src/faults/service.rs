@@ -11,16 +11,14 @@ use measure::clock::{self, Deadline};
 use rustix::process::Signal;
 use std::time::Duration;
 
-/// Maximum time until a stopped process is in the stopped state.
+/// Time limit for a process to reach the stopped state.
 const STOP_LIMIT: Duration = Duration::from_secs(1);
-/// Interval between two checks of whether a process is in the stopped state.
 const STOPPED_POLL: Duration = Duration::from_millis(1);
 
-/// A fault of a server that cassay did not start.
 pub(super) struct OfOthers {
     fault: ServiceFault,
-    /// True if the agent has begun to inject the fault. Otherwise the agent must not start the
-    /// server, because another program may have stopped it.
+    /// True if the agent has begun the injection. Otherwise another program may have stopped the
+    /// server, and the agent must not start it.
     is_begun: bool,
 }
 
@@ -67,8 +65,8 @@ impl Breakable for OfOthers {
         }
     }
 
-    /// Continues or starts the server. If this fails, the undo entry stays on the list, so that the
-    /// agent retries when it ends.
+    /// Continues or starts the server. After a failure, the undo entry remains, so that the agent
+    /// retries when it ends.
     fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
         if !self.is_begun {
             return Ok(Vec::new());

@@ -1,5 +1,5 @@
-//! A process that is repeatedly stopped for a short time. If the agent dies, the guard continues
-//! the process.
+//! Process that is repeatedly stopped for a short time. If the agent dies, the guard continues the
+//! process.
 
 use super::active_faults::Breakable;
 use super::repeating_thread::RepeatingThread;
@@ -14,7 +14,6 @@ pub(super) struct Stutter {
     process: Identity,
     stopped: Duration,
     every: Duration,
-    /// Thread that stops and continues the process.
     keeper: Option<RepeatingThread>,
 }
 

@@ -16,17 +16,17 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// File that fills the disk. The file is next to the folders of the nodes, not in one of them.
+/// File that fills the disk, beside the folders of the nodes.
 const FILLER: &str = ".cassay-filler";
 
-/// Maximum number of adjustments of the free space. Several adjustments may be needed, because
-/// other processes write and delete files at the same time.
+/// Maximum number of adjustments of the free space. Other processes write and delete files at the
+/// same time.
 const TURNS_MAX: usize = 32;
 
-/// Tolerance of the free space, in bytes. The file system also needs space for its metadata.
+/// Tolerance of the free space, in bytes. The file system needs space for its metadata.
 const NEAR_BYTES: u64 = 64 << 10;
 
-/// A fault that claims the host's volume, which can have only one such fault at a time.
+/// Fault that claims the host's volume, which can have only one such fault at a time.
 pub(super) struct Alone<B> {
     what: B,
     is_begun: bool,
@@ -72,8 +72,8 @@ pub(super) enum DiskFailure {
     From(PathBuf, u64),
 }
 
-/// A failing disk whose processes continue. The undo list needs no entry, because the fault ends
-/// with the agent.
+/// Failing disk whose processes continue. The undo list needs no entry, because the fault ends with
+/// the agent.
 pub(super) struct Failing {
     how: DiskFailure,
     processes: Vec<Restartable>,
@@ -111,14 +111,12 @@ impl Breakable for Failing {
             return Ok(Vec::new());
         }
         let volume = here.volume()?;
-        // The agent ends the processes before it unmounts the volume, because open files would keep
-        // the volume mounted.
+        // Open files would keep the volume mounted.
         let processes: Vec<Identity> = self.processes.iter().map(|one| one.process).collect();
         here.files.bar(volume.folder(), Bar::Away);
         here.children.end_all(&processes, Duration::ZERO)?;
         if volume.unmount().is_err() {
-            // The agent kills all other processes on this host, because they keep the volume
-            // mounted although they cannot use it.
+            // Other processes keep the volume mounted although they cannot use it.
             here.group()?.empty()?;
         }
         volume.renew()?;
@@ -127,8 +125,8 @@ impl Breakable for Failing {
     }
 }
 
-/// Returns the location of byte `at` of a file on the device of the volume. Also drops the file
-/// from the page cache.
+/// Returns the location of byte `at` of a file on the volume's device. Also drops the file from the
+/// page cache.
 fn place(here: &AgentState, path: &std::path::Path, at: u64) -> Result<u64> {
     let file = here
         .files
@@ -146,19 +144,18 @@ fn place(here: &AgentState, path: &std::path::Path, at: u64) -> Result<u64> {
         .context("the byte is in a hole of the file, or not yet written to the disk")?
         .place;
     uncache(&file)?;
-    // The location is rounded down to a whole sector, because the kernel limits a device in
-    // sectors.
+    // The kernel limits a device in sectors.
     Ok(place - place % volume::SECTOR_BYTES)
 }
 
-/// Drops a file from the page cache, except the pages that a process has mapped.
+/// Drops a file from the page cache, except pages that a process has mapped.
 pub(super) fn uncache(file: &OwnedFd) -> Result<()> {
     rustix::fs::fdatasync(file).context("write unsynced data of the file to the disk")?;
     let to_the_end: Option<NonZeroU64> = None;
     fadvise(file, 0, to_the_end, Advice::DontNeed).context("drop the file from the page cache")
 }
 
-/// A volume on which every write blocks.
+/// Volume on which every write blocks.
 #[derive(Default)]
 pub(super) struct StalledVolume {
     is_told: bool,
@@ -191,7 +188,7 @@ impl Breakable for StalledVolume {
     }
 }
 
-/// A volume on which a file leaves only limited free space.
+/// Volume on which a file leaves only limited free space.
 pub(super) struct Full {
     leave_bytes: u64,
     is_filled: bool,
@@ -208,8 +205,8 @@ impl Full {
 
 impl Breakable for Full {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
-        // The fault must not fill a disk that other hosts use, because the space may be freed only
-        // when the volume is removed.
+        // Other hosts must not use this disk, because the space may become free only when the
+        // volume is removed.
         let root = own_disk(here)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&root, FILLER, flags, Mode::from_raw_mode(0o600))
@@ -235,8 +232,8 @@ impl Breakable for Full {
     }
 }
 
-/// Returns the root of the host's own disk. This is the host's volume, or a file system that was
-/// already mounted for its data, as in a pod.
+/// Returns the root of the host's own disk: its volume, or a file system that was already mounted
+/// for its data, as in a pod.
 fn own_disk(here: &AgentState) -> Result<OwnedFd> {
     if let Some(volume) = here.volume.get() {
         return volume.root();
@@ -267,8 +264,7 @@ fn fill(file: &OwnedFd, leave: u64) -> Result<()> {
         Ok(volume::use_of(&stat).available_bytes)
     };
     let mut taken = 0;
-    // `most` is the largest size that the file system may accept. The loop does not try a refused
-    // size again, because the metadata of the file system also needs space.
+    // Upper bound of the size that the file system accepts. Its metadata also needs space.
     let mut most = u64::MAX;
     for _ in 0..TURNS_MAX {
         let available = available()?;

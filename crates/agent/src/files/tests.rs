@@ -1,11 +1,11 @@
-//! Tests of files through an agent that runs in a thread of the test, over a real connection.
+//! Tests of files through an agent in a thread of the test, over a real connection.
 
 use host::files::{PIECE_BYTES, SUM_BYTES};
 use host::{Agent, Bytes, FileStep, From};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Returns an agent, and the folder that the agent may access.
+/// Returns an agent, and the folder that it may access.
 fn agent() -> (tempfile::TempDir, PathBuf, Agent) {
     let root = tempfile::tempdir().unwrap();
     let given = root.path().join("given");
@@ -60,7 +60,7 @@ fn files_are_written_listed_and_read_however_large_they_are() {
     assert!(agent.list(&given.join("a"), None).unwrap().unwrap()[0].is_folder);
     assert_eq!(agent.list(&given.join("absent"), None).unwrap(), None);
 
-    // The step replaces the file by a shorter file, which must not contain any of the old bytes.
+    // The step replaces the file by a shorter one, which must not contain old bytes.
     let again = FileStep::write(folder.join("large"), "short");
     agent.change(vec![again]).unwrap();
     assert_eq!(agent.read(&folder.join("large")).unwrap(), b"short");
@@ -95,7 +95,7 @@ fn a_growing_file_is_followed_and_a_replaced_one_is_another() {
     assert_eq!(agent.list(&given, None).unwrap().unwrap()[1].id, other.id);
 }
 
-/// The names in this tree do not fit into one message, in either direction.
+/// The names do not fit into one message, in either direction.
 #[test]
 fn a_tree_of_many_files_is_linked_listed_cleared_and_renamed() {
     let (_root, given, agent) = agent();
@@ -141,8 +141,6 @@ fn a_tree_of_many_files_is_linked_listed_cleared_and_renamed() {
     agent.change(vec![clear("absent")]).unwrap();
 }
 
-/// If a node deletes a file of one tree or writes it anew, the linked file in the other tree does
-/// not change.
 #[test]
 fn linked_files_of_a_tree_survive_and_replace_it() {
     let (_root, given, agent) = agent();
@@ -204,7 +202,6 @@ fn a_failed_step_is_named_and_later_steps_are_not_done() {
     assert!(!given.join("later").exists());
 }
 
-/// A checksum that needs several answers must continue correctly, with and without direct reads.
 #[test]
 fn a_file_is_summed_over_several_answers() {
     let (_root, given, agent) = agent();

@@ -1,5 +1,4 @@
-//! Reads bytes of a file twice: through the page cache, as a reader gets them, and directly from
-//! disk.
+//! Reads bytes of a file through the page cache, and directly from disk.
 
 use crate::host_state::AgentState;
 use anyhow::{Result, ensure};
@@ -12,7 +11,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Maximum number of bytes to read, so that both copies fit into one message.
+/// Maximum number of bytes, so that both copies fit into one message.
 const BYTES_MAX: u64 = 256 << 10;
 
 pub(super) fn look(here: &AgentState, path: &Path, at: u64, bytes: u64) -> Result<QueryAnswer> {
@@ -30,14 +29,13 @@ pub(super) fn look(here: &AgentState, path: &Path, at: u64, bytes: u64) -> Resul
             error.raw_os_error().unwrap_or(unknown)
         }))
     };
-    // The agent reads the disk first, because a read through the page cache leaves pages in the
-    // cache.
+    // Reading through the page cache would leave pages in the cache.
     let on_disk = read(OFlags::RDONLY | OFlags::DIRECT)?;
     let cached = read(OFlags::RDONLY)?;
     Ok(QueryAnswer::Bytes { cached, on_disk })
 }
 
-/// Returns those of the requested bytes that are within the file. The function reads whole blocks.
+/// Returns the requested bytes within the file. Reads whole blocks.
 fn read(file: &File, at: u64, bytes: u64) -> std::io::Result<Vec<u8>> {
     let first = at - at % BLOCK_BYTES;
     let mut blocks = Blocks::new((at + bytes).next_multiple_of(BLOCK_BYTES) - first);
@@ -45,8 +43,7 @@ fn read(file: &File, at: u64, bytes: u64) -> std::io::Result<Vec<u8>> {
     while let Some(rest) = blocks.bytes_mut().get_mut(count..).filter(|rest| !rest.is_empty()) {
         let read = file.read_at(rest, first + count as u64)?;
         count += read;
-        // The loop ends after a partial block, because the kernel refuses a further direct read at
-        // an offset that is not aligned.
+        // After a partial block, the kernel refuses a further direct read at an unaligned offset.
         if read == 0 || !(count as u64).is_multiple_of(BLOCK_BYTES) {
             break;
         }

@@ -1,5 +1,5 @@
-//! Tests of a server that cassay did not start. The agent stops, kills and pauses the server.
-//! Afterwards the server must serve again, even if one of the processes is killed.
+//! Tests of a server that cassay did not start. The agent stops, kills and pauses it, and it must
+//! serve again afterwards, even if one of the processes is killed.
 
 use crate::endings::{agents_of_cluster, kill};
 use crate::hosts::{LIMIT, id, wait_until};
@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use target_spec::ProcessControl;
 
-/// Environment variable with the address on which a child process serves.
+/// Environment variable with the address at which a child process serves.
 const SERVES: &str = "CASSAY_TEST_SERVES";
 
-/// A time limit longer than any test, so that no fault is healed by its time limit.
+/// Longer than any test.
 const LONG: Duration = Duration::from_secs(600);
 
 /// Runs the server if this process has the environment variable [`SERVES`]. The server ends when
@@ -32,7 +32,7 @@ fn serve() {
     drop(listener);
 }
 
-/// A server with its stop and start commands. Dropping this value ends the server.
+/// Server with its stop and start commands. Dropping this value ends the server.
 struct Server {
     folder: tempfile::TempDir,
     service: Service,
@@ -72,8 +72,7 @@ impl Server {
             .count()
     }
 
-    /// Injects a fault of this kind. Returns the process of the server before the fault, and the
-    /// injected fault.
+    /// Injects a fault. Returns the earlier process of the server, and the fault.
     fn broken(&self, agent: &Agent, how: ServiceBreak) -> (Identity, host::Broken) {
         let process = self.process().unwrap();
         let what = Injection::Service(ServiceFault {
@@ -109,14 +108,14 @@ fn script(folder: &Path, name: &str, text: &str) -> PathBuf {
     file
 }
 
-/// Returns an agent that writes its undo list below `folder`.
+/// Returns an agent with an undo list below `folder`.
 fn agent(cluster: &str, folder: &Path) -> Agent {
     let agent = Agent::start_on_machine(cluster, &folder.join("cluster")).unwrap();
     assert_eq!(agent.mend(Some(folder)).unwrap(), [""; 0]);
     agent
 }
 
-/// Name of the test whose child process is the server.
+/// Test whose child process is the server.
 const TEST: &str = "a_stop_or_kill_changes_the_process_and_a_pause_does_not";
 
 #[test]
@@ -198,8 +197,7 @@ fn a_service_runs_again_after_agent_and_guard_were_killed() {
     let cluster = id("others-both");
     let first = agent(&cluster, root.path());
     server.broken(&first, ServiceBreak::Kill);
-    // The test stops the agent before it kills the guard, because an agent replaces a guard that
-    // ends.
+    // A running agent would replace a killed guard.
     first.process().signal(rustix::process::Signal::STOP);
     let guards = agents_of_cluster(&cluster, "machine", true);
     assert_eq!(guards.len(), 1);

@@ -1,13 +1,12 @@
-//! Tests of confined processes. They check the CPUs and memory that the kernel reports for all
-//! threads of a process.
+//! Tests of confined processes by the CPUs and memory that the kernel reports for all their
+//! threads.
 
 use super::hosts::{able, id, make, spec};
 use host::{Agent, Confinement, CpuSet, Host, Memory, Start, process};
 use std::path::Path;
 use target_spec::{Capability, HostSpec};
 
-/// Returns a command for a shell, because not every machine has Python. The background jobs of the
-/// shell are child processes.
+/// Returns a shell command, whose background job is a child process. Not every machine has Python.
 fn sleep() -> std::process::Command {
     let mut command = process::command(Path::new("/bin/sh"));
     command.args(["-c", "sleep 600 & wait"]);
@@ -36,8 +35,8 @@ fn group(host: &Host, place: &host::CgroupDir) -> bool {
     place.dir.join("node1").exists()
 }
 
-/// Returns the online CPUs that this process may use, at least one. Offline CPUs are excluded,
-/// because the kernel lists them for a process, but no control group has them.
+/// Returns the online CPUs that this process may use. The kernel also lists offline CPUs for a
+/// process, but no control group has them.
 fn own_cpus() -> CpuSet {
     let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
     let own = host::EffectiveAffinity::own().unwrap().all_cpus();
@@ -133,7 +132,7 @@ fn a_confinement_that_a_host_cannot_apply_starts_nothing() {
     hosts.end().unwrap();
 }
 
-/// Reads a limit of the control group of a process, in cgroup version 2 or version 1.
+/// Reads a limit of a process's control group, in cgroup version 2 or 1.
 fn own_limit(host: &host::HostState, process: process::Identity, files: [&str; 2]) -> String {
     let (controller, _) = files[0].split_once('.').unwrap();
     let mut places = host.places.iter();
@@ -150,8 +149,7 @@ fn own_limit(host: &host::HostState, process: process::Identity, files: [&str; 2
     text.unwrap().split_whitespace().next().unwrap().to_owned()
 }
 
-/// A process must be in a group with the limits of its host. Java 17 reads only the limits of its
-/// own group, not those of the parent groups.
+/// Java 17 reads only the limits of its own group, not those of parent groups.
 #[test]
 fn the_group_that_a_process_is_in_has_the_limits_of_its_host() {
     let needs = [

@@ -1,4 +1,4 @@
-//! Tests a fault that silently corrupts files.
+//! Tests of a fault that silently corrupts files.
 
 use crate::hosts::{LIMIT, shell};
 use crate::volumes::{breaks, hosts, put};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 const LOOK_BYTES: usize = 64;
 
-/// Returns the bytes of a file from the page cache and from disk.
+/// Returns bytes of a file from the page cache and from disk.
 fn look(host: &Host, path: &Path, at: usize) -> (Vec<u8>, Vec<u8>) {
     let sight = Query::Bytes {
         path: path.to_owned(),
@@ -86,7 +86,7 @@ fn healing_finds_the_file_wherever_it_is_and_touches_no_other() {
     );
     assert_eq!(host.agent().read(&below("moved")).unwrap(), bytes);
 
-    // This link simulates a snapshot, which keeps files that a compaction deletes.
+    // Simulates a snapshot, which keeps files that a compaction deletes.
     let link = format!("cd {}/folder; ln moved link", host.folder().display());
     assert!(shell(host, &link).status.success());
     let remove = |path: PathBuf| host.agent().change(vec![FileStep::Remove(path)]).unwrap();
@@ -104,8 +104,7 @@ fn healing_finds_the_file_wherever_it_is_and_touches_no_other() {
     assert!(became.contains("0 of 1 pieces"), "{became}");
     assert_eq!(host.agent().read(&below("link")).unwrap(), written);
 
-    // At the time of the healing, another file has the blocks and the inode number of the corrupted
-    // file.
+    // At the healing, another file has the blocks and the inode number of the corrupted file.
     let mut other = PathBuf::new();
     let became = changed(host, &below("link"), || {
         remove(below("link"));

@@ -1,5 +1,5 @@
-//! Tests of processes that lose their data or leave the cluster by themselves. They are restarted
-//! without data, even if other processes are killed in the meantime.
+//! Tests of processes that lose their data or leave the cluster, and are restarted without data,
+//! even if other processes are killed meanwhile.
 
 use crate::endings::{agents_of_cluster, kill};
 use crate::hosts::{LIMIT, id, wait_until};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// A time limit short enough for a test to wait until it expires.
+/// Short enough for a test to wait for its end.
 const SOON: Duration = Duration::from_millis(200);
 
 /// Returns a command that prints `how`, and then sleeps.
@@ -22,7 +22,7 @@ fn sleep(how: &str) -> Command {
     command
 }
 
-/// An agent with a process, and the data of the process in the folders of a cluster.
+/// Agent with a process, and the process's data in the folders of a cluster.
 struct AgentWithData {
     agent: Agent,
     process: Identity,
@@ -56,7 +56,7 @@ impl AgentWithData {
         ["data", "hints", "never-made"].map(|name| self.folder.join(name)).to_vec()
     }
 
-    /// Returns true if the data folders are empty, and the configuration still exists.
+    /// Returns true if the data folders are empty. The configuration must still exist.
     fn is_empty(&self) -> bool {
         let entries = |name: &str| self.agent.list(&self.folder.join(name), None).unwrap();
         assert_eq!(entries("conf").unwrap().len(), 1, "that is nobody's data");
@@ -98,8 +98,7 @@ fn a_process_without_data_restarts_on_command_or_timeout() {
         assert!(second.alive() && second != kept.process);
         wait_until("it has begun anew", || kept.lines() == ["first", "anew"]);
 
-        // Data that was written after the healing must remain, even if the test requests the
-        // healing again.
+        // A second healing must not remove new data.
         kept.fill();
         assert_eq!(kept.agent.heal(broken).unwrap().processes, [second]);
         assert!(!kept.is_empty());
@@ -129,8 +128,8 @@ fn nothing_is_emptied_of_who_is_a_stranger_or_lives_elsewhere() {
     kept.agent.end().unwrap();
 }
 
-/// As long as a leaving process accepts connections, it is a member of the cluster, and its data
-/// may be the only copy. So the agent must not empty its folders yet.
+/// While a leaving process accepts connections, it is a member of the cluster, and its data may be
+/// the only copy.
 #[test]
 fn a_leaving_node_is_emptied_only_after_it_has_left() {
     let root = tempfile::tempdir().unwrap();
@@ -166,8 +165,7 @@ fn a_leaving_node_is_emptied_only_after_it_has_left() {
     kept.agent.end().unwrap();
 }
 
-/// The controller does not request the healing, so the agent itself waits until the process has
-/// left the cluster.
+/// Without a controller, the agent itself waits until the process has left the cluster.
 #[test]
 fn an_agent_that_is_alone_waits_until_who_leaves_has_left() {
     let root = tempfile::tempdir().unwrap();
@@ -238,8 +236,8 @@ fn a_process_without_data_ends_or_restarts_after_a_kill() {
     }
 }
 
-/// A node may end again and again because its disk has lost data. If the command was killed, no
-/// controller restarts the node, so the agent must do that.
+/// A node may end repeatedly because its disk has lost data. If the command was killed, the agent
+/// must restart the node.
 #[test]
 fn a_healed_process_that_keeps_ending_starts_more_tolerantly() {
     let root = tempfile::tempdir().unwrap();
@@ -253,7 +251,7 @@ fn a_healed_process_that_keeps_ending_starts_more_tolerantly() {
         command
     };
     let started = agent.start(&shell("yes"), &output).unwrap();
-    // The test itself listens on the port, so that connections to the process are accepted.
+    // The test listens on the port in place of the process.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let start = Start::new(&shell("no"), &output)
@@ -269,8 +267,7 @@ fn a_healed_process_that_keeps_ending_starts_more_tolerantly() {
     agent.inject(kill, SOON).unwrap();
     wait_until("it lives on", || said() == ["yes", "no", "no", "yes"]);
 
-    // If a controller has requested the healing, the controller watches the process, so the agent
-    // does not.
+    // A controller that requests the healing watches the process, so the agent does not.
     let again = agent.start_by(&start).unwrap();
     wait_until("it has begun again", || said().len() == 5);
     let kill = Injection::Kill(Restartable::by(again, start));

@@ -1,5 +1,4 @@
-//! Tests that all processes end, no matter when the test kills a process, and which process it
-//! kills.
+//! Tests that all processes end, whichever process is killed at whichever time.
 
 use crate::hosts::{able, assert_gone, id, link_of, make, start, wait_until};
 use crate::outlive::{another, load, part, save, volume_spec};
@@ -10,8 +9,7 @@ use rustix::process::Signal;
 use std::time::Duration;
 use target_spec::Capability;
 
-/// Returns the agents of a cluster with this name, or the guards of these agents if `guard` is
-/// true.
+/// Returns the agents of a cluster with this name, or with `guard` their guards.
 pub fn agents_of_cluster(cluster: &str, name: &str, guard: bool) -> Vec<Identity> {
     let mark = format!("CASSAY_AGENT={cluster}");
     let is_one = |pid: u32| {
@@ -26,10 +24,10 @@ pub fn agents_of_cluster(cluster: &str, name: &str, guard: bool) -> Vec<Identity
     all.filter(|one| is_one(one.pid)).collect()
 }
 
-/// Number of rounds of random kills in the normal test run. `cargo xtask kills` runs all rounds.
+/// Number of rounds of random kills in a normal test run. `cargo xtask kills` runs more.
 const ROUNDS: usize = 2;
 
-/// Returns true if `cargo xtask kills` runs this test, with all times of a kill and all rounds.
+/// Returns true if `cargo xtask kills` runs this test.
 fn is_whole() -> bool {
     std::env::var_os("CASSAY_KILLS").is_some()
 }
@@ -52,7 +50,7 @@ fn assert_nobody_is_left(state: &HostsState) {
     }
 }
 
-/// Starts a process with a child. Signals to the parent do not reach the child.
+/// Starts a process with a child, which signals to the parent do not reach.
 fn work(host: &Host) -> Identity {
     let folder = host.folder().display();
     start(host, &format!("cd {folder}; sleep 600 & wait")).0
@@ -76,8 +74,8 @@ fn hosts_of_a_killed_controller_end_by_themselves() {
         return;
     }
     let test = "endings::hosts_of_a_killed_controller_end_by_themselves";
-    // The test kills the controller at several times during the creation of the hosts, and once
-    // when all hosts exist.
+    // Kills the controller at several times during the creation of the hosts, and once when all
+    // hosts exist.
     let step_ms = if is_whole() { 10 } else { 100 };
     for moment_ms in (0..200).step_by(step_ms).map(Some).chain([None]) {
         let folder = tempfile::tempdir().unwrap();
@@ -97,8 +95,8 @@ fn hosts_of_a_killed_controller_end_by_themselves() {
             (Some(made), Some(link)) => assert_gone(made, link),
             _ => assert_no_directory(&state),
         }
-        // Something must remove this folder in any case, because the agent created it only after
-        // the guard had the entry for it.
+        // The agent created this folder only after the guard had its undo entry, so the folder must
+        // disappear.
         wait_until("the cluster's folder has gone", || !cluster.exists());
         assert_nobody_is_left(&state);
     }
@@ -177,7 +175,6 @@ fn a_killed_guard_is_replaced() {
     assert_nobody_is_left(&state);
 }
 
-/// The agents and guards were killed and cannot undo the changes, so the next command does so.
 #[test]
 fn leftovers_of_killed_agents_and_guards_are_cleared_by_state() {
     if !able(&[Capability::Hosts, Capability::Volume]) {
@@ -188,7 +185,7 @@ fn leftovers_of_killed_agents_and_guards_are_cleared_by_state() {
     let hosts = make("both", &volume_spec(), &cluster);
     let (state, link) = (hosts.state(), link_of(&hosts.state()));
     let works = work(&hosts.all()[0]);
-    // The test stops the agents, so that they do not start new guards.
+    // Stopped agents start no new guards.
     let names = ["switch", "host1", "host2"];
     let agents: Vec<_> = names.map(|name| agents_of_cluster(&state.id, name, false)).concat();
     agents.iter().for_each(|agent| agent.signal(Signal::STOP));
@@ -207,7 +204,7 @@ fn leftovers_of_killed_agents_and_guards_are_cleared_by_state() {
     assert!(hosts.end().is_ok(), "there is nobody to be told");
 }
 
-/// The processes of these hosts continue, but they are unreachable. `Hosts::lost` must report this.
+/// The processes of these hosts continue, but are unreachable.
 #[test]
 fn hosts_say_that_their_network_has_ended() {
     if !able(&[Capability::Hosts, Capability::Volume]) {

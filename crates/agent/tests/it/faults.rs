@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::Duration;
 use target_spec::Invocation;
 
-/// A time limit short enough for a test to wait until it expires.
+/// Short enough for a test to wait for its end.
 const SOON: Duration = Duration::from_millis(200);
 
 fn sleep() -> Command {
@@ -46,7 +46,7 @@ fn a_paused_process_continues_on_command_or_timeout() {
     let broken = agent.inject(Injection::Pause(one), LIMIT).unwrap();
     wait_until("it is stopped", || state(&agent, one) == Some('T'));
     assert!(!is_stopped(other) && other.alive(), "and no other");
-    // The test kills the guard. The new guard must receive the undo list too.
+    // The new guard must also receive the undo list.
     let guards = agents_of_cluster(&cluster, "machine", true);
     kill(&guards);
     wait_until("there is another", || {
@@ -70,7 +70,6 @@ fn a_paused_process_continues_on_command_or_timeout() {
     let said = format!("{:#}", agent.inject(stranger, SOON).unwrap_err());
     assert!(said.contains("did not start process"), "{said}");
 
-    // A stopped process ends with its agent like any other process.
     agent.inject(Injection::Pause(other), LIMIT).unwrap();
     agent.end().unwrap();
     assert!(!one.alive() && !other.alive());
@@ -150,14 +149,13 @@ fn a_file_is_changed_for_one_start_and_changed_back() {
     says("old\nnew\nold\n");
     assert!(!second.alive() && third.alive());
 
-    // The controller does not heal the fault before its time limit expires, so the agent heals it.
+    // The agent heals the fault when its time limit expires.
     let broken = agent.inject(changed(third), SOON).unwrap();
     says("old\nnew\nold\nnew\nold\n");
     let healed = agent.heal(broken).unwrap();
     assert!(healed.by_itself && healed.processes[0].alive());
 
-    // If a step fails, the agent undoes the steps before it. It does so even if it cannot undo the
-    // failed step.
+    // If a step fails, the agent undoes the earlier steps, even if it cannot undo the failed one.
     let last = healed.processes[0];
     let astray = Injection::Files {
         reader: Some(Restartable::new(last, &read, &output).unwrap()),
@@ -215,7 +213,7 @@ fn a_killed_process_restarts_on_command_or_timeout() {
     ));
 }
 
-/// Returns a fault for which a file exists as long as the fault lasts.
+/// Returns a fault during which a file exists.
 fn commands(folder: &Path) -> Injection {
     let program = |program: &str| Invocation {
         words: [program, "./broken"].map(str::to_owned).to_vec(),
@@ -239,8 +237,7 @@ fn a_programs_fault_is_healed_by_another_after_any_kill() {
     assert!(!broken.exists());
     agent.inject(commands(root.path()), SOON).unwrap();
     wait_until("it heals by itself", || !broken.exists());
-    // The injecting program exits with a code other than 0. It may have injected the fault partly,
-    // so the agent runs the healing program.
+    // A failed injecting program may have injected a part of the fault.
     let nowhere = Injection::Command {
         inject: Invocation {
             words: vec!["false".to_owned()],
@@ -313,7 +310,7 @@ fn a_fault_ends_when_its_controller_or_agent_is_killed() {
         wait_until("the folder has gone", || {
             !folder.path().join("cluster").exists()
         });
-        // The result is ignored, because the test may have killed this child process before.
+        // The test may already have killed this child process.
         let _ = child.kill();
         child.wait().unwrap();
     }

@@ -15,11 +15,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use target_spec::{Capability, CapabilityStatus, HostIndex, HostSpec, HostsSpec, Isolation, Seat};
 
-/// A time limit long enough for a loaded machine. If a test reaches it, the test fails.
+/// Long enough for a loaded machine. A test that reaches it fails.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
-/// Returns true if this machine has the capabilities that a test needs. Otherwise reports that the
-/// test is omitted.
+/// Returns true if this machine has the capabilities of a test. Otherwise reports that the test is
+/// omitted.
 pub fn able(needs: &[Capability]) -> bool {
     let missing: Vec<&CapabilityStatus> = capabilities()
         .iter()
@@ -84,7 +84,7 @@ pub fn start(host: &Host, line: &str) -> (Identity, PathBuf) {
     (host.agent().start(&command, &output).unwrap(), output)
 }
 
-/// Runs a function in the network namespace of a host, on a thread that ends afterwards.
+/// Runs a function in a host's network namespace, on a separate thread.
 pub fn inside<T: Send>(host: &Host, run: impl FnOnce() -> T + Send) -> T {
     let path = format!("/proc/{}/ns/net", host.agent().process().pid);
     let open = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).unwrap();
@@ -118,25 +118,21 @@ fn connect(address: SocketAddr) -> TcpStream {
     TcpStream::connect_timeout(&address, LIMIT).unwrap()
 }
 
-/// Returns a TCP listener in the network namespace of a host.
 fn listener(host: &Host) -> TcpListener {
     let bind = || TcpListener::bind((host.address(), 0)).unwrap();
     inside(host, bind)
 }
 
-/// Returns the interface index of the hosts' link on this machine. A later link never has the same
-/// index.
+/// Returns the interface index of the hosts' link on this machine, which no later link has.
 pub fn link_of(state: &HostsState) -> Option<String> {
     let [_, range, part, _] = state.network.unwrap().octets();
     std::fs::read_to_string(format!("/sys/class/net/cassay{range}-{part}/ifindex")).ok()
 }
 
-/// Asserts that the machine has no objects of the hosts of `state` any more. `before` is the index
-/// of the link that these hosts had.
+/// Asserts that no objects of the hosts remain on the machine. `before` is the index of their link.
 pub fn assert_gone(state: &HostsState, before: Option<String>) {
     assert!(before.is_some());
-    // The assertion waits, because the kernel removes a namespace some time after its last user has
-    // ended.
+    // The kernel removes a namespace some time after the end of its last user.
     wait_until("the link has gone", || link_of(state) != before);
     for host in &state.hosts {
         for place in &host.places {
@@ -148,8 +144,7 @@ pub fn assert_gone(state: &HostsState, before: Option<String>) {
             let backing = format!("/sys/block/{device}/loop/backing_file");
             let image = image.display().to_string();
             wait_until("the loop device is free", || {
-                // The loop device must not have the image of the host any more. Another test may
-                // already use the device.
+                // Another test may already use the loop device with another image.
                 !std::fs::read_to_string(&backing).is_ok_and(|text| text.contains(&image))
             });
         }
@@ -184,7 +179,7 @@ fn hosts_reach_each_other_and_the_machine_and_nothing_else() {
     let [a, b, c, _] = one.address().octets();
     let machine = TcpListener::bind((Ipv4Addr::new(a, b, c, 254), 0)).unwrap();
     assert!(carries(&machine, |to| from(one, to)), "to the machine");
-    // This address is reserved for documentation, so a host has no route to it.
+    // This documentation address has no route from a host.
     let outside = || TcpStream::connect("192.0.2.2:9").unwrap_err().kind();
     let refusal = inside(one, outside);
     assert_eq!(refusal, ErrorKind::NetworkUnreachable);
@@ -241,8 +236,7 @@ fn a_volume_has_its_size_and_is_full_at_its_end() {
     let beside = hosts.all()[1].usage().unwrap();
     assert_eq!(beside.used_bytes, before.used_bytes, "host2 has its own");
     assert_eq!(agent.device_bytes(host.folder()).unwrap(), Some(BYTES));
-    // The agent of another host cannot read the file, and the file does not exist at this path on
-    // the machine.
+    // Neither another host's agent nor the machine has access to the file.
     let refused = hosts.all()[1].agent().read(&file).unwrap_err();
     let refused = format!("{refused:#}");
     assert!(refused.contains("is not a file of this agent"), "{refused}");
@@ -320,7 +314,7 @@ fn a_stand_in_has_its_own_figures() {
     let samplers = [watch.by(host.agent()), ours.ours("probe-test")];
     let probes = Probes::start(samplers.map(Result::unwrap).into()).unwrap();
     let mut readings: Vec<Reading> = Vec::new();
-    // These series are rates, so their first reading is that of the second sample.
+    // The first reading of a rate is that of the second sample.
     wait_until("there are figures of both", || {
         readings.extend(probes.take());
         let has = |name: &str| readings.iter().any(|one| &*one.name == name);
@@ -337,7 +331,7 @@ fn a_stand_in_has_its_own_figures() {
         let found = readings.iter().find(own);
         found.unwrap_or_else(|| panic!("{name} is missing")).value
     };
-    // The host uses no CPU time, because it has no running process.
+    // The host has no running process.
     assert_eq!(of("cgroup.cpu_used"), 0.0);
     assert!(of("cgroup.memory_used") < 1e6);
     assert_eq!(of("netstat.established"), 0.0);

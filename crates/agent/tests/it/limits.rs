@@ -1,4 +1,4 @@
-//! Tests of a simulated host's limits, through the host's agent.
+//! Tests of a simulated host's limits through its agent.
 
 use crate::hosts::{able, assert_gone, link_of, make, shell, spec, start, try_make, wait_until};
 use host::{Host, Hosts, ProcessEnd, capabilities};
@@ -28,9 +28,9 @@ fn assert_cpus_and_memory_obeyed(hosts: &Hosts) {
     let host = &hosts.all()[0];
     let cpus = shell(host, "grep Cpus_allowed_list /proc/self/status");
     assert!(cpus.text.ends_with("\t0"), "{}", cpus.text);
-    // `tail` keeps all input in memory, so it exceeds the limit.
+    // `tail` keeps all input in memory.
     let eater = shell(host, "head -c 200000000 /dev/zero | tail -c 200000000");
-    // The output is empty, or contains only the message that the process was killed.
+    // The output is empty, or contains the message about the kill.
     assert!(eater.text.len() < 100, "{}", eater.text.len());
     let memory = group(hosts, 0, "memory");
     let kills = ["memory.oom_control", "memory.events"]
@@ -103,8 +103,8 @@ fn limits_are_set_obeyed_and_changed_while_a_host_runs() {
     };
     let error = format!("{:#}", host.set_limits(&volume).unwrap_err());
     assert!(error.contains("size of a volume is fixed"), "{error}");
-    // The spinning process is killed together with its host. The agent must report the end of the
-    // process before the agent itself ends.
+    // The spinning process is killed together with its host. The agent must report this before it
+    // ends.
     hosts.end().unwrap();
     let Some(ProcessEnd::Status(status)) = host.agent().how_ended(spinner) else {
         panic!("its end was not told")
@@ -113,9 +113,8 @@ fn limits_are_set_obeyed_and_changed_while_a_host_runs() {
     assert_gone(&state, before);
 }
 
-/// The test performs 100 writes at a limit of 50 per second, and 100 reads at a limit of 100 per
-/// second, without caches. On any machine, the writes take at least about two seconds, and the
-/// reads at least about one second.
+/// 100 uncached writes at 50 per second, and 100 uncached reads at 100 per second. On any machine,
+/// the writes take at least about two seconds, and the reads at least about one.
 #[test]
 fn a_disk_does_no_more_in_a_second_than_it_may() {
     let needs = [Capability::Hosts, Capability::Volume, Capability::DiskLimit];

@@ -1,4 +1,4 @@
-//! Tests of links of hosts that are down or slow, and of duplicate addresses.
+//! Tests of links that are down or slow, and of duplicate addresses.
 
 use crate::hosts::{LIMIT, able, inside, make, spec, wait_until};
 use crate::network::{
@@ -10,8 +10,7 @@ use std::io::Write;
 use std::time::Duration;
 use target_spec::{Capability, CapabilityStatus, HostSpec, LinkSpec};
 
-/// Returns the administrative state of a link, its carrier state, and the number of packets that it
-/// received.
+/// Returns a link's administrative state, carrier state, and number of received packets.
 fn link(agent: &Agent, what: Query) -> (bool, bool, u64) {
     match agent.see(what).unwrap() {
         QueryAnswer::Link {
@@ -66,8 +65,7 @@ fn a_cable_is_pulled_out_and_plugged_in_again() {
     assert!(is_up && has_carrier && received_packets > while_out.2);
 }
 
-/// Returns the duration of a transfer of one megabyte between hosts. Returns `None` if the transfer
-/// does not end within `limit`.
+/// Returns the duration of a transfer of 1 MB between hosts, or `None` after `limit`.
 fn transfer(from: &Host, to: &Host, limit: Duration) -> Option<Duration> {
     let port = to.agent().receive(LIMIT).unwrap();
     let transfer = Query::Transfer {
@@ -81,8 +79,7 @@ fn transfer(from: &Host, to: &Host, limit: Duration) -> Option<Duration> {
     }
 }
 
-/// The test checks only that a rate limit makes a transfer take a minimum time. Other programs on
-/// the machine can only make the transfer longer.
+/// Checks only the minimum duration of a transfer, because other programs can make it longer.
 #[test]
 fn a_link_is_slow_until_it_is_as_fast_as_before() {
     if !able(&[Capability::Hosts, Capability::LinkRate]) {
@@ -113,8 +110,8 @@ fn a_link_is_slow_until_it_is_as_fast_as_before() {
         (one.agent(), Injection::LinkFrom(link)),
     ] {
         let broken = agent.inject(what, LIMIT).unwrap();
-        // The transfer takes one second, less the time for the burst that the token bucket passes
-        // at once. A lost packet makes it longer.
+        // One second, less the time for the burst that the token bucket passes immediately. A lost
+        // packet makes the transfer longer.
         let slow = transfer(LIMIT).unwrap();
         assert!(
             slow > Duration::from_millis(850) && slow > fast,
@@ -127,7 +124,7 @@ fn a_link_is_slow_until_it_is_as_fast_as_before() {
             (before.clone(), before.clone())
         );
     }
-    // If the kernel does not support delays, the agent must refuse the whole fault.
+    // Without the kernel's support for delays, the agent must refuse the whole fault.
     let delays = |able: &CapabilityStatus| able.capability == Capability::LinkDelay && able.present;
     if !capabilities().iter().any(delays) {
         let link = LinkSpec {
@@ -139,15 +136,15 @@ fn a_link_is_slow_until_it_is_as_fast_as_before() {
         assert!(format!("{error:#}").contains("netem"), "{error:#}");
         assert_eq!(one.limits().unwrap(), before);
     }
-    // A fault with a limit above the current limit has no effect.
+    // A limit above the current one has no effect.
     let broken = one.agent().inject(Injection::LinkFrom(rate(2_000_000_000)), LIMIT).unwrap();
     assert_eq!(one.limits().unwrap(), before);
     one.agent().heal(broken).unwrap();
     assert_eq!(one.limits().unwrap(), before);
 }
 
-/// Returns the hardware address of host `of` in the ARP table of host `from`, or of the machine if
-/// `from` is `None`. Reading the table does not send an ARP request.
+/// Returns the hardware address of the host `of` in the ARP table of the host `from`, or of the
+/// machine for `None`. Sends no ARP request.
 fn neighbour(from: Option<&Host>, of: &Host) -> String {
     let read = || std::fs::read_to_string("/proc/thread-self/net/arp").unwrap();
     let text = match from {
@@ -160,8 +157,7 @@ fn neighbour(from: Option<&Host>, of: &Host) -> String {
     line.as_mut().and_then(|words| words.nth(3)).unwrap_or_default().to_owned()
 }
 
-/// A cluster manager causes such a fault if it starts a node on another host and the node keeps its
-/// address.
+/// A cluster manager causes such a fault if it starts a node with its address on another host.
 #[test]
 fn an_address_is_taken_by_another_host_and_comes_back() {
     if !able(&[Capability::Hosts]) {
@@ -176,8 +172,7 @@ fn an_address_is_taken_by_another_host_and_comes_back() {
     let of_one = neighbour(None, one);
     let of_two = neighbour(Some(three), two);
     assert!(of_one != of_two && !of_one.is_empty() && !of_two.is_empty());
-    // Reading the ARP table does not send a request, so a neighbour that has not received an
-    // announcement would still have the old hardware address.
+    // Without an announcement, a neighbour would still have the old hardware address.
     let all_know = |hardware: &str| {
         for from in [None, Some(three)] {
             wait_until("they are told", || neighbour(from, one) == hardware);

@@ -1,4 +1,4 @@
-//! Tests of the agent of the machine itself. They need no privileges.
+//! Tests of the machine's own agent, which need no privileges.
 
 use crate::hosts::{LIMIT, id, wait_until};
 use host::process::{self, Identity};
@@ -71,7 +71,7 @@ fn a_kept_agent_is_found_with_what_has_ended_meanwhile() {
     let cluster = root.path().join("cluster");
     let agent = Agent::start_on_machine(&id("kept-machine"), &cluster).unwrap();
     let output = cluster.join("output");
-    // This process ends immediately, because its input file does not exist.
+    // Ends immediately, because its input file does not exist.
     let ends = agent.start(&sh("read line < go"), &output).unwrap();
     let stays = agent.start(&sh("exec sleep 600"), &output).unwrap();
     agent.keep().unwrap();

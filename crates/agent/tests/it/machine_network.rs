@@ -1,5 +1,5 @@
-//! Tests of packet loss on a machine's own network, through the agent of the machine. A namespace
-//! simulates the machine, and a script in place of `ssh` enters the namespace.
+//! Tests of packet loss on a machine's own network through the machine's agent. A namespace
+//! simulates the machine, which a script in place of `ssh` enters.
 
 use crate::hosts::{LIMIT, id, wait_until};
 use crate::network::SILENCE;
@@ -25,19 +25,19 @@ use target_spec::{HostsSpec, RemoteHost};
 const MACHINE: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const OTHER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 
-/// Ports without a listener. A host that is reached refuses connections to these ports.
+/// Ports without a listener, which refuse connections.
 const CQL: u16 = 9042;
 const SSH: u16 = 22;
 
-/// A simulated machine, and another machine that observes it.
+/// Simulated machine, and another machine that observes it.
 struct Lab {
     machine: Namespace,
     other: Namespace,
 }
 
 impl Lab {
-    /// Creates the two machines. If this machine does not permit the simulation, returns `None` and
-    /// reports the reason.
+    /// Creates the two machines. Returns `None` and reports the reason if this machine does not
+    /// permit the simulation.
     fn new() -> Option<Lab> {
         if let Some(missing) = machine_capabilities().iter().find(|one| !one.present) {
             crate::skipped::unable(&format!("{missing:?}"));
@@ -121,7 +121,7 @@ fn dropped(agent: &Agent, broken: Broken) -> Vec<u64> {
     }
 }
 
-/// Returns the agent of a machine, or the guard of that agent.
+/// Returns a machine's agent, or its guard.
 fn agents_of_machine(cluster: &str, guard: bool) -> Vec<Identity> {
     let name = format!("host1-{cluster}");
     let is_one = |pid: u32| {
@@ -146,8 +146,8 @@ fn a_machine_loses_packets_until_it_is_healed() {
         assert!(dropped(agent, broken)[0] >= 1);
         assert!(!agent.heal(broken).unwrap().by_itself);
         assert_eq!(dropped(agent, broken), [0; 0]);
-        // After a fault that could not be injected, the packet filter must have no table. A fault
-        // that is not healed must end when its time limit expires.
+        // A failed injection must leave no table, and a fault that is not healed must end at its
+        // time limit.
         let nothing = Injection::HostPackets(Vec::new());
         let error = format!("{:#}", agent.inject(nothing, LIMIT).unwrap_err());
         assert!(
@@ -220,7 +220,6 @@ fn a_machine_is_whole_whoever_is_killed() {
     }
 }
 
-/// Kills an agent, its guard, and the command that started them.
 fn kill_all(agent_and_guard: [Identity; 2], command: &mut Child) {
     for one in agent_and_guard {
         one.signal(Signal::KILL);
@@ -230,8 +229,7 @@ fn kill_all(agent_and_guard: [Identity; 2], command: &mut Child) {
     command.wait().unwrap();
 }
 
-/// The agent and the guard were killed, so the next command that clears the machine must remove the
-/// table.
+/// After a kill of agent and guard, the next command that clears the machine must remove the table.
 #[test]
 fn the_next_clearing_removes_losses_of_a_killed_agent_and_guard() {
     const TEST: &str =
@@ -258,7 +256,7 @@ fn the_next_clearing_removes_losses_of_a_killed_agent_and_guard() {
         agents_of_machine(&cluster, true),
     );
     assert_eq!((agent.len(), guard.len()), (1, 1));
-    // The test stops the guard, so that it does not notice the end of its agent.
+    // A stopped guard does not notice the end of its agent.
     guard[0].signal(Signal::STOP);
     kill_all([agent[0], guard[0]], &mut child);
     assert_eq!(lab.tables().len(), 1);
@@ -267,8 +265,8 @@ fn the_next_clearing_removes_losses_of_a_killed_agent_and_guard() {
     assert!(lab.reach(CQL, LIMIT).is_open());
 }
 
-/// An attached machine is not a host of cassay. The agent records packet losses on the machine's
-/// disk, so that the next agent can remove them.
+/// The agent records packet losses on an attached machine's disk, so that the next agent can remove
+/// them.
 #[test]
 fn losses_of_an_attached_machine_are_recorded_on_its_disk() {
     const TEST: &str = "machine_network::losses_of_an_attached_machine_are_recorded_on_its_disk";

@@ -1,6 +1,5 @@
-//! Tests with real agents. The tests start this program again as the agents of hosts, and as the
-//! guards of these agents. On a machine that does not permit simulated hosts, each test only
-//! reports on stderr that it was skipped.
+//! Tests with real agents. The tests start this program again as agents and guards. On a machine
+//! that does not permit simulated hosts, a test only reports on stderr that it was skipped.
 
 #![allow(
     clippy::unwrap_used,
@@ -29,7 +28,7 @@ mod volume_ends;
 mod volumes;
 mod watch;
 
-/// Function that runs before `main`. In the real program, the first line of `main` does the same.
+/// Runs before `main`. In the real program, the first line of `main` does the same.
 #[used]
 // SAFETY: this section must contain pointers to C functions, and the static is such a pointer.
 #[unsafe(link_section = ".init_array")]

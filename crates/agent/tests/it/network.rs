@@ -1,4 +1,4 @@
-//! Tests of network faults between hosts. A fault cuts only the right connections, and all
+//! Tests of network faults between hosts. A fault breaks only the intended connections, and all
 //! connections work again afterwards.
 
 use crate::endings::kill;
@@ -10,13 +10,13 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 use target_spec::{Capability, HostSpec, LinkSpec};
 
-/// Time to wait for a lost packet. It is shorter than one second, after which TCP retransmits.
+/// Time to wait for a lost packet, shorter than TCP's first retransmission after one second.
 pub const SILENCE: Duration = Duration::from_millis(300);
 
-/// A time limit short enough for a test to wait until it expires.
+/// Short enough for a test to wait for its end.
 pub const SOON: Duration = Duration::from_millis(200);
 
-/// Port without a listener. A host that is reached refuses connections to this port.
+/// Port without a listener, which refuses connections.
 pub const CLOSED: u16 = 9;
 
 pub const ONE: Link = Link::Host(1);
@@ -31,7 +31,7 @@ pub fn address_of(host: &Host, port: u16) -> SocketAddr {
     SocketAddr::from((host.address(), port))
 }
 
-/// Returns the result of a connection attempt from a host, or from the machine.
+/// Returns the result of a connection attempt from a host, or for `None` from the machine.
 pub fn reach(from: Option<&Host>, address: SocketAddr, limit: Duration) -> Reach {
     match from {
         None => Reach::connect(address, limit).unwrap(),
@@ -50,8 +50,8 @@ fn is_silent(from: Option<&Host>, to: &Host, port: u16) -> bool {
     reach(from, address_of(to, port), SILENCE) == Reach::Silent
 }
 
-/// Waits until all connections are possible. This may take some time, because the kernel may repeat
-/// the error of a failed neighbour resolution.
+/// Waits until all connections are possible. The kernel may repeat the error of a failed neighbour
+/// resolution for some time.
 pub fn assert_all_open(hosts: &Hosts) {
     for to in hosts.all() {
         for from in hosts.all() {
@@ -61,8 +61,8 @@ pub fn assert_all_open(hosts: &Hosts) {
     }
 }
 
-/// Returns two counts of a host: connections that ended by a reset, and resets that the host sent.
-/// A host sends one reset for each connection attempt that arrives at a closed port.
+/// Returns a host's number of connections that ended by a reset, and its number of sent resets. A
+/// connection attempt to a closed port causes one reset.
 pub fn resets(host: &Host) -> (u64, u64) {
     match host.agent().see(Query::Resets).unwrap() {
         QueryAnswer::Resets { connections, sent } => (connections, sent),
@@ -77,7 +77,7 @@ fn dropped(switch: &Agent, broken: host::Broken) -> Vec<u64> {
     }
 }
 
-/// Opens a connection from one host to another. Returns both ends.
+/// Opens a connection between two hosts. Returns both ends.
 pub fn connection(from: &Host, to: &Host) -> (TcpStream, TcpStream) {
     let listener = inside(to, || TcpListener::bind(address_of(to, 0)).unwrap());
     let address = listener.local_addr().unwrap();
@@ -87,7 +87,7 @@ pub fn connection(from: &Host, to: &Host) -> (TcpStream, TcpStream) {
     (near, listener.accept().unwrap().0)
 }
 
-/// Returns true if a byte sent at the other end arrives at `to` in time.
+/// Returns true if a byte from the other end arrives at `to` in time.
 pub fn arrives(to: &mut TcpStream, limit: Duration) -> bool {
     to.set_read_timeout(Some(limit)).unwrap();
     match to.read(&mut [0; 1]) {
@@ -132,8 +132,7 @@ fn a_partition_cuts_who_is_apart_and_nobody_else() {
     assert!(dropped(hosts.switch().unwrap(), broken).is_empty());
 }
 
-/// A host whose packets are lost still receives requests. It refuses the connection, but the
-/// refusal is lost.
+/// The host still receives requests and refuses the connection, but its refusal is lost.
 #[test]
 fn packets_lost_one_way_arrive_the_other_way() {
     if !able(&[Capability::Hosts, Capability::PacketFilter]) {
@@ -151,12 +150,12 @@ fn packets_lost_one_way_arrive_the_other_way() {
     wait_until("it comes to host1", || resets(one).1 == at_one + 1);
     assert!(is_silent(Some(one), two, CLOSED));
     assert_eq!(resets(two).1, at_two, "it did not come to host2");
-    // The lost packets are the answer, neighbour requests, and packets that a host sends of its own
-    // accord (IPv6).
+    // Lost are the response, neighbour requests, and packets that a host sends spontaneously
+    // (IPv6).
     let counted = dropped(hosts.switch().unwrap(), broken);
     assert!(counted[0] >= 2, "{counted:?}");
 
-    // The test injects a second fault during the first fault, and heals each of them separately.
+    // A second fault during the first one, which are healed separately.
     let what = Injection::Packets(Loss::both_ways(&[ONE], &[THREE, Link::Machine]));
     let other = hosts.switch().unwrap().inject(what, LIMIT).unwrap();
     assert!(is_silent(None, one, CLOSED));
@@ -185,8 +184,7 @@ fn a_client_is_cut_off_from_one_port_of_one_host() {
         assert!(is_open(None, one, port) && is_open(Some(one), two, port));
     }
     assert!(is_open(None, two, 7000));
-    // The second loss has no packets, because the requests did not arrive and so no answers were
-    // sent.
+    // No request arrives, so no responses are sent and lost.
     let counts = dropped(hosts.switch().unwrap(), broken);
     assert!(counts[0] == 0 && counts[1] >= 2, "{counts:?}");
     hosts.switch().unwrap().heal(broken).unwrap();
@@ -224,7 +222,6 @@ fn a_share_of_packets_is_lost_by_chance() {
     wait_until("all come through", || open() == QueryAnswer::Open(200));
 }
 
-/// A loss on a path without traffic can be injected, but has no effect.
 #[test]
 fn a_loss_where_nothing_goes_breaks_nothing() {
     if !able(&[Capability::Hosts, Capability::PacketFilter]) {
@@ -338,8 +335,7 @@ fn connections_to_a_port_are_reset_and_no_others() {
     two.agent().heal(broken).unwrap();
     assert!(is_open(Some(one), two, port));
 
-    // The test also uses an IPv6 socket with a connection over IPv4, because Java uses such
-    // sockets.
+    // Java uses IPv6 sockets for connections over IPv4.
     if let Ok(listener) = inside(two, || TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0))) {
         let address = address_of(two, listener.local_addr().unwrap().port());
         let mut near = TcpStream::connect_timeout(&address, LIMIT).unwrap();
@@ -360,7 +356,7 @@ fn a_fault_heals_by_itself_when_its_time_is_over() {
     let everybody = Loss::both_ways(&[ONE], &[TWO, THREE, Link::Machine]);
     for what in [Injection::Packets(everybody), Injection::LinkDown(1)] {
         let broken = hosts.switch().unwrap().inject(what, SOON).unwrap();
-        // The connection survives, because TCP retransmits until the fault is healed.
+        // TCP retransmits until the fault is healed.
         assert_all_open(&hosts);
         assert!(hosts.switch().unwrap().heal(broken).unwrap().by_itself);
     }

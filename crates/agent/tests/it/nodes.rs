@@ -1,14 +1,13 @@
-//! Tests of processes that are bound to each NUMA node of this machine in turn, with CPUs and
-//! memory. On a machine with one NUMA node, these tests prove little, so `cargo xtask guest` runs
-//! them in guests with several nodes.
+//! Tests of processes that are bound to the CPUs and memory of each NUMA node of this machine in
+//! turn. With one NUMA node, these tests prove little, so `cargo xtask guest` runs them in guests
+//! with several nodes.
 
 use super::hosts::{able, id, make, spec, wait_until};
 use host::{Agent, Confinement, CpuSet, EffectiveAffinity, Memory, Start, process};
 use std::path::Path;
 use target_spec::{Capability, HostSpec};
 
-/// Number of bytes that the process writes to memory. It is far larger than the program of the
-/// process.
+/// Number of bytes that the process writes to memory, far more than the size of its program.
 const WRITTEN_BYTES: u64 = 4 << 20;
 
 /// Returns a command that fills memory and then sleeps.
@@ -19,8 +18,8 @@ fn fill() -> std::process::Command {
     command
 }
 
-/// Returns the NUMA nodes that a host may use, with the CPUs of each node. Nodes without CPUs or
-/// memory are omitted.
+/// Returns the NUMA nodes that a host may use, with their CPUs. Nodes without CPUs or memory are
+/// omitted.
 fn nodes(agent: &Agent) -> Vec<(u32, CpuSet)> {
     let machine = agent.machine().unwrap();
     let own = machine.allowed_cpus();
@@ -34,8 +33,7 @@ fn nodes(agent: &Agent) -> Vec<(u32, CpuSet)> {
     nodes.filter(|(_, cpus)| !cpus.is_empty()).collect()
 }
 
-/// Starts a process on each NUMA node, and checks the CPUs and the memory that the kernel reports
-/// for the process.
+/// Binds a process to each NUMA node, and checks the CPUs and memory that the kernel reports.
 fn bind_to_each(agent: &Agent, output: &Path, is_grouped: bool) {
     for (node, cpus) in nodes(agent) {
         let one: CpuSet = [node].into_iter().collect();
@@ -55,8 +53,7 @@ fn bind_to_each(agent: &Agent, output: &Path, is_grouped: bool) {
         if is_grouped {
             assert_eq!(found.all_memory_nodes(), one, "{found:?}");
         }
-        // Pages of files may be on other NUMA nodes, because they are on the node of the process
-        // that read them first.
+        // Pages of files remain on the NUMA node of the process that read them first.
         let others = found.resident_bytes.iter().filter(|&(&other, _)| other != node);
         let elsewhere: u64 = others.map(|(_, bytes)| bytes).sum();
         assert!(elsewhere < WRITTEN_BYTES, "node {node}: {found:?}");
@@ -77,8 +74,7 @@ fn a_group_binds_a_process_to_each_node_of_this_machine() {
     hosts.end().unwrap();
 }
 
-/// In an earlier version, the control group of a node (version 2) kept the memory nodes to which
-/// the node had been bound.
+/// Earlier, a control group (version 2) kept the binding to NUMA nodes after a restart.
 #[test]
 fn a_restart_forgets_the_binding_of_a_process() {
     if !able(&[Capability::Hosts, Capability::CpuSet]) {
@@ -89,8 +85,7 @@ fn a_restart_forgets_the_binding_of_a_process() {
     let hosts = make("nodes-anew", &spec(1, HostSpec::default()), &folder);
     let host = &hosts.all()[0];
     let agent = host.agent();
-    // The test waits until the process has filled memory, because only memory that it writes has
-    // the current policy. Pages of files may have another policy.
+    // Only memory that the process writes has the current policy.
     let has_filled = |found: &EffectiveAffinity, policy: &str| {
         let bytes = found.policy_bytes.get(policy);
         found.policy_bytes.is_empty() || bytes.is_some_and(|&bytes| bytes >= WRITTEN_BYTES)
@@ -124,7 +119,7 @@ fn a_restart_forgets_the_binding_of_a_process() {
         ),
         (Memory::Anywhere, None, &all, "default"),
     ] {
-        // On a kernel without NUMA, memory policies do not exist, so these cases are omitted.
+        // A kernel without NUMA has no memory policies.
         if policy != "default" && free.policy_bytes.is_empty() {
             continue;
         }

@@ -7,12 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use target_spec::{Capability, HostSpec, HostsSpec, LinkSpec};
 
-/// Environment variable that makes a process run the child's part of a test. Its value is the
-/// working folder.
+/// Environment variable that marks the child process of a test.
 pub const PART: &str = "CASSAY_TEST_PART";
 
-/// Starts this test program as a child, which runs its part of a test. The child simulates a
-/// command that ends or is killed.
+/// Starts this test program as a child, which simulates a command that ends or is killed.
 pub fn another(test: &str, folder: &Path) -> Child {
     let mut command = process::command(&std::env::current_exe().unwrap());
     command
@@ -23,13 +21,12 @@ pub fn another(test: &str, folder: &Path) -> Child {
     process::spawn(command, Life::Ours).unwrap()
 }
 
-/// Returns the working folder if this process is a child that runs its part of a test.
+/// Returns the working folder if this process is the child of a test.
 pub fn part() -> Option<PathBuf> {
     std::env::var_os(PART)?;
     Some(std::env::current_dir().unwrap())
 }
 
-/// Returns the specification of two hosts with volumes.
 pub fn volume_spec() -> HostsSpec {
     let host = HostSpec {
         volume_bytes: Some(128 << 20),
@@ -38,14 +35,13 @@ pub fn volume_spec() -> HostsSpec {
     spec(2, host)
 }
 
-/// Writes the state atomically, because another process waits for the file and reads it.
+/// Writes the state atomically, because another process waits for the file.
 pub fn save(state: &HostsState, folder: &Path, name: &str) {
     let part = folder.join("part");
     std::fs::write(&part, serde_json::to_vec(state).unwrap()).unwrap();
     std::fs::rename(&part, folder.join(name)).unwrap();
 }
 
-/// Reads the state that [`save`] has written.
 pub fn load(folder: &Path, name: &str) -> HostsState {
     serde_json::from_slice(&std::fs::read(folder.join(name)).unwrap()).unwrap()
 }
@@ -103,9 +99,9 @@ fn kept_hosts_are_reached_by_another_command_and_taken_down() {
     assert!(error.contains("No such file"), "{error}");
 }
 
-/// The test uses a group like a scope of `systemd-run --scope -p Delegate=yes`. cassay creates the
-/// hosts' groups in this group. The command and its agents move to a sibling of the hosts' groups,
-/// because in cgroup version 2, a group with controllers for child groups cannot contain processes.
+/// The group is like a scope of `systemd-run --scope -p Delegate=yes`, in which cassay creates the
+/// hosts' groups. The command and its agents move to a sibling of these groups, because in cgroup
+/// version 2 a group with controllers for child groups cannot contain processes.
 #[test]
 fn a_scope_that_was_delegated_has_the_groups_of_the_hosts() {
     let scope = |folder: &Path| {

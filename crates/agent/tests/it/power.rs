@@ -9,8 +9,7 @@ use std::time::Duration;
 
 const SOON: Duration = Duration::from_millis(200);
 
-/// A script that writes and syncs numbers, reports the synced numbers, and writes much data without
-/// syncing it.
+/// Script that writes, syncs and reports numbers, and writes much data without syncing it.
 const LINES: &str = "
     number=0
     while :; do
@@ -19,8 +18,8 @@ const LINES: &str = "
         head -c 65536 /dev/zero >> unsynced
     done";
 
-/// Maximum number of power losses until one of them loses data. Several may be necessary, because
-/// the kernel may already have written all data by itself.
+/// Maximum number of power losses until one of them loses data. The kernel may already have written
+/// all data.
 const ROUNDS: usize = 10;
 
 fn off(host: &Host, processes: Vec<Restartable>, within: Duration) -> Broken {
@@ -54,8 +53,8 @@ fn a_power_loss_keeps_synced_data_and_loses_the_rest() {
     let host = &hosts.all()[0];
     let is_lost = |_| {
         let one = counts(host);
-        // The process `other` has a child that is in the host's control groups, but is not a direct
-        // child of the agent.
+        // The child of `other` is in the host's control groups, but is not a direct child of the
+        // agent.
         let (other, _) = start(host, "sleep 600 & sleep 600");
         wait_until("much is written", || bytes(host, "unsynced") > 4 << 20);
         let (told, before) = (number(host, "told"), bytes(host, "unsynced"));
@@ -174,8 +173,8 @@ fn one_host_at_a_time_mounts_the_volume_of_a_host_without_power() {
     assert!(healed.processes[0].alive() && is_whole(one) && is_whole(two));
     assert_eq!(one.agent().read(&again).unwrap()[..6], *b"again\n");
 
-    // If both agents heal by themselves at the same time, the agent of the volume's owner waits
-    // until the other host has unmounted the volume.
+    // If both agents heal at the same time, the agent of the volume's owner waits until the other
+    // host has unmounted the volume.
     let adopt_and_heal = |within: Duration| {
         let broken = off(one, vec![works.clone()], within);
         let adopted = two.agent().inject(adopt(one, vec![works.clone()]), within);
@@ -186,7 +185,7 @@ fn one_host_at_a_time_mounts_the_volume_of_a_host_without_power() {
     assert!(two.agent().heal(adopted).unwrap().by_itself);
     assert!(healed.processes[0].alive() && is_whole(one));
 
-    // If the agent of the other host is killed, the volume becomes free again.
+    // After a kill of the other host's agent, the volume is free again.
     let broken = off(one, vec![works.clone()], LIMIT);
     let adopted = inject(adopt(one, vec![works])).unwrap();
     let started = two.agent().started(adopted).unwrap();
@@ -199,7 +198,7 @@ fn one_host_at_a_time_mounts_the_volume_of_a_host_without_power() {
     assert_gone(&state, link);
 }
 
-/// The owner of the volume ends while another host has mounted the volume.
+/// The volume's owner ends while another host has mounted the volume.
 #[test]
 fn an_adopted_volume_ends_with_the_hosts() {
     let Some((_root, hosts)) = hosts("adopted", 2) else {
@@ -214,7 +213,7 @@ fn an_adopted_volume_ends_with_the_hosts() {
     let what = adopt(one, vec![works]);
     let adopted = two.agent().inject(what, LIMIT).unwrap();
     let started = two.agent().started(adopted).unwrap();
-    // The agent of the volume's owner is killed first, while the other host still uses the volume.
+    // The agent of the volume's owner is killed while the other host still uses the volume.
     kill(&[one.agent().process()]);
     wait_until("its groups have gone", || {
         !state.hosts[0].places.iter().any(|place| place.dir.exists())

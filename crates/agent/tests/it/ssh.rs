@@ -1,5 +1,5 @@
-//! Tests of connections by `ssh`, with a script in place of that program. The script prints the
-//! lines of a login shell, and runs the command on this machine.
+//! Tests of connections by `ssh`, with a script in its place that prints the lines of a login shell
+//! and runs the command on this machine.
 
 use crate::hosts::{LIMIT, wait_until};
 use host::{Agent, Destination, process};
@@ -122,7 +122,7 @@ fn the_client_retries_a_few_times_if_ssh_hangs_up_before_login() {
     assert_eq!(tried(), 4);
 }
 
-/// Programs that the remote script requires. The list does not include gzip and sha256sum.
+/// Programs that the remote script requires, without gzip and sha256sum.
 const FEW: [&str; 13] = [
     "sh", "head", "wc", "ls", "expr", "find", "uname", "mkdir", "touch", "chmod", "mv", "rm", "id",
 ];
@@ -138,7 +138,7 @@ fn eight_machines_connect_at_a_time_and_all_or_none_are_kept() {
         std::os::unix::fs::symlink(place, root.path().join("few").join(tool)).unwrap();
     }
     let let_in = open_ssh(root.path(), "let-in");
-    // This `ssh` counts the concurrent logins, and refuses the machines `bad` and `worse`.
+    // Counts concurrent logins, and refuses the machines `bad` and `worse`.
     let text = format!(
         "touch {folder}/on-the-way.$$; ls {folder} | grep -c on-the-way >> {folder}/counts; \
          sleep 0.2; rm {folder}/on-the-way.$$; case $* in *' bad '*|*' worse '*) echo nobody here \

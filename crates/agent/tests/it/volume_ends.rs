@@ -1,5 +1,5 @@
-//! Tests of volume faults that end without a request: the time limit expires, the host ends, or the
-//! agent is killed. In each case, the volume must be restored or removed.
+//! Tests of volume faults that end without a request, because the time limit expires, the host
+//! ends, or the agent is killed. The volume must be restored or removed.
 
 use crate::endings::{agents_of_cluster, kill};
 use crate::hosts::{LIMIT, assert_gone, link_of, start, wait_until};
@@ -38,7 +38,6 @@ fn each(host: &Host) -> Vec<Injection> {
     ]
 }
 
-/// Starts a process that writes to a volume continuously.
 fn writer(host: &Host) -> Identity {
     let folder = host.folder().display();
     let line = format!("cd {folder}; while :; do echo x > x; sync x; done");
@@ -102,8 +101,7 @@ fn every_volume_fault_ends_by_itself_after_its_time() {
     for what in each(host) {
         let name = format!("{what:?}");
         let broken = host.agent().inject(what, SHORT).unwrap();
-        // The test injects another fault repeatedly, because the agent refuses it while the first
-        // fault lasts.
+        // The agent refuses another fault while the first one lasts.
         let mut next = None;
         wait_until(&name, || {
             next = host.agent().inject(Injection::DiskStalled, LIMIT).ok();
@@ -115,8 +113,8 @@ fn every_volume_fault_ends_by_itself_after_its_time() {
     }
 }
 
-/// A frozen file system continues to exist together with its device, even if it is not mounted
-/// anywhere. A process that waits for the volume keeps the other resources of the host.
+/// A frozen file system continues to exist even if it is not mounted. A process that waits for the
+/// volume keeps the host's other resources.
 #[test]
 fn a_frozen_volume_of_a_killed_agent_and_guard_is_cleared() {
     let Some((_root, hosts)) = hosts("frozen", 1) else {

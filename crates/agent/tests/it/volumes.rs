@@ -1,5 +1,5 @@
-//! Tests of volume faults. Every process that uses the volume sees the fault, and the fault is gone
-//! after healing.
+//! Tests of volume faults. Every process that uses the volume is affected, until the fault is
+//! healed.
 
 use crate::hosts::{LIMIT, able, assert_gone, link_of, make, shell, spec, start, wait_until};
 use host::process;
@@ -18,7 +18,7 @@ pub const SHORT: Duration = Duration::from_millis(500);
 
 const VOLUME_BYTES: u64 = 128 << 20;
 
-/// Creates hosts, each with a volume. Returns `None` if the machine does not permit that.
+/// Creates hosts with volumes. Returns `None` if the machine does not permit that.
 pub fn hosts(name: &str, count: usize) -> Option<(TempDir, Hosts)> {
     let missing: Vec<&CapabilityStatus> =
         volume_capabilities().iter().filter(|one| !one.present).collect();
@@ -72,7 +72,7 @@ pub fn mounted(host: &Host) -> Option<MountedFileSystem> {
 pub fn put(host: &Host, name: &str, bytes: &[u8]) -> PathBuf {
     let path = host.folder().join(name);
     let mut steps = vec![FileStep::write(path.clone(), "")];
-    // The bytes are divided into pieces that fit into one message.
+    // Each piece fits into one message.
     steps.extend(bytes.chunks(500_000).map(|piece| FileStep::Append {
         path: path.clone(),
         bytes: Bytes(piece.to_vec()),
@@ -113,8 +113,8 @@ pub fn breaks(host: &Host, what: Injection) -> Broken {
     host.agent().inject(what, LIMIT).unwrap()
 }
 
-/// Asserts that the process `one` survives the fault, and heals the fault. Asserts that the process
-/// is restarted, and returns the new process.
+/// Asserts that the process survives the fault, heals the fault, and asserts that the process is
+/// restarted. Returns the new process.
 fn healed(host: &Host, one: &Restartable, broken: Broken) -> Restartable {
     assert!(one.process.alive(), "it goes on with it");
     let healed = host.agent().heal(broken).unwrap();
@@ -209,7 +209,7 @@ fn a_stalled_disk_blocks_writers_and_not_readers() {
         matches!(seen, (Attempt::Silent, Attempt::Took(_))),
         "{seen:?}"
     );
-    // The number of hanging test processes is limited. The test also covers calls above this limit.
+    // More calls than the maximum number of hanging test processes.
     for _ in 0..8 {
         assert_eq!(tried(host, SHORT).0, Attempt::Silent);
     }
@@ -233,7 +233,7 @@ fn a_stalled_disk_blocks_writers_and_not_readers() {
     assert!(is_whole(host));
     host.agent().change(vec![FileStep::write(file, "x")]).unwrap();
 
-    // The agent heals the fault when its time limit expires, and a process that waits for the disk
+    // After the time limit, the agent heals the fault, and a process that waits for the disk
     // continues.
     let broken = host.agent().inject(Injection::DiskStalled, SHORT).unwrap();
     let output = host.folder().join("late");
@@ -289,8 +289,8 @@ fn a_full_disk_has_as_much_room_as_it_was_left() {
     assert!(host.agent().heal(broken).unwrap().by_itself);
 }
 
-/// The process of a disk test is in the control groups of its host, and has the limits of these
-/// groups. An idle disk serves the requests of a tenth of a second immediately, regardless of its
+/// The process of a disk test has the limits of its host. An idle disk serves the requests of a
+/// tenth of a second immediately, regardless of its limit.
 /// limit.
 #[test]
 fn a_slow_disk_is_seen_to_be_slow() {

@@ -13,17 +13,17 @@ use std::time::Duration;
 
 const PERIOD: Duration = Duration::from_millis(20);
 
-/// Time by which the clock of some agents is shifted, in seconds.
+/// Shift of some agents' clock, in seconds.
 const AHEAD_S: u64 = 1000;
 
 /// Prefix of the cluster of an agent with a shifted clock.
 const SHIFTED: &str = "shifted";
 
-/// Environment variable that marks a process whose clock is already shifted.
+/// Environment variable of a process whose clock is already shifted.
 const DONE: &str = "CASSAY_TEST_SHIFTED";
 
-/// If this process is an agent of a cluster with the prefix [`SHIFTED`], restarts it with another
-/// clock before `main`. Does nothing if the kernel does not support this.
+/// Restarts an agent of a cluster with the prefix [`SHIFTED`] with another clock, before `main`.
+/// Does nothing if the kernel does not support this.
 pub fn shift_clock() {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let mine = variable("CASSAY_AGENT").starts_with(&format!("test-{SHIFTED}-"));
@@ -46,15 +46,14 @@ pub fn shift_clock() {
     }
 }
 
-/// Starts the agent of this machine for the test `name`. The folder of the agent exists as long as
-/// the first returned value exists.
+/// Starts an agent of this machine for the test `name`. Its folder exists as long as the first
+/// returned value.
 fn machine(name: &str) -> (tempfile::TempDir, Arc<Agent>) {
     let root = tempfile::tempdir().unwrap();
     let agent = Agent::start_on_machine(&id(name), &root.path().join("cluster")).unwrap();
     (root, Arc::new(agent))
 }
 
-/// Returns probes of the machine and this process.
 fn everything() -> Watch {
     let mut watch = Watch::default();
     watch.machine(PERIOD, &[]);
@@ -128,7 +127,7 @@ fn an_agent_that_is_gone_is_a_problem_and_keeps_nobody_waiting() {
     assert!(problems[0].contains("the agent ended"), "{problems:?}");
 }
 
-/// Folder of a cluster with a kept agent. The agent always ends with the test.
+/// Folder of a cluster with a kept agent, which always ends with the test.
 struct KeptAgentGuard(tempfile::TempDir);
 
 impl Drop for KeptAgentGuard {
@@ -139,13 +138,13 @@ impl Drop for KeptAgentGuard {
     }
 }
 
-/// In an earlier version, a kept agent continued its probes without a controller, and the readings
-/// would have filled its memory.
+/// Earlier, a kept agent continued its probes without a controller, and their readings would have
+/// filled its memory.
 #[test]
 fn a_kept_agent_looks_no_longer_when_its_controller_has_left() {
     let (root, agent) = machine("watch-kept");
-    // This value connects to the agent when it is dropped. So it is declared before the agent, and
-    // is dropped after the connection of the test.
+    // This value connects to the agent when it is dropped, so the test's connection must be dropped
+    // first.
     let _kept = KeptAgentGuard(root);
     let agent = agent;
     let pid = agent.process().pid;
@@ -156,9 +155,9 @@ fn a_kept_agent_looks_no_longer_when_its_controller_has_left() {
     };
     agent.keep().unwrap();
     let sampler = everything().by(&agent).unwrap();
-    // Each thread sets its own name, so the name appears only after its start.
+    // The name of a thread appears only after its start.
     wait_until("it looks", looks);
-    // The test does not end the watch, like a controller that is killed.
+    // The test does not end the watch, like a killed controller.
     drop(sampler);
     drop(agent);
     wait_until("it looks no longer", || !looks());

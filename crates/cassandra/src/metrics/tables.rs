@@ -1,9 +1,9 @@
 //! Reads metrics from the `system_metrics` tables. Each group of metrics has a table with one value
-//! per metric. Timers and histograms also have one table each, with percentiles.
+//! per metric. Timers and histograms have additional tables with percentiles.
 //!
-//! The module selects rows by the name of the metric, which is the partition key. So a sample reads
-//! only the required rows, not all 10,000 rows of a node. In the table of a group, the value
-//! corresponds to the attributes `Value` and `Count`. For a histogram, the value is the median.
+//! Statements select rows by the metric name, which is the partition key. So a sample does not read
+//! all 10,000 rows of a node. The value in a group's table corresponds to the attributes `Value`
+//! and `Count`. For a histogram, it is the median.
 
 use crate::credentials::Access;
 use crate::mbeans::METRICS;
@@ -15,7 +15,6 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Reader of a list of attributes from the tables.
 pub(super) struct MetricTables {
     node: SocketAddr,
     access: Access,
@@ -25,20 +24,19 @@ pub(super) struct MetricTables {
     count: usize,
 }
 
-/// A statement, and the attributes that take their values from its rows.
+/// Statement, and the attributes whose values its rows contain.
 struct Statement {
     asked: RepeatedQuery,
-    /// Attributes that take their values from a row, by the name of the row. Each attribute has an
-    /// index and a column.
+    /// Attributes whose values a row contains. The key is the metric name in the row. Each
+    /// attribute has an index in the answer and a column.
     fills: BTreeMap<String, Vec<(usize, Column)>>,
 }
 
-/// Column that contains the value of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
-    /// Column of the value in a group's table, for metrics other than histograms.
+    /// Value of a metric that is not a histogram, in its group's table.
     Value,
-    /// Column of the value in a group's table, for histograms.
+    /// Value of a histogram in its group's table.
     Median,
     P99,
     Max,
@@ -55,7 +53,6 @@ impl Column {
         }
     }
 
-    /// Returns the tables that have this column for the metrics of a group.
     fn tables(self, group: &str) -> Vec<String> {
         match self {
             Column::Value | Column::Median => vec![group.to_owned()],
@@ -77,17 +74,14 @@ impl Column {
     }
 }
 
-/// Name of a metric in the `system_metrics` tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Metric {
-    /// Table of the metric's group.
     group: String,
     name: String,
 }
 
 impl Metric {
-    /// Converts the name of an MBean to the name of its metric. Returns `None` if the MBean is not
-    /// a metric.
+    /// Converts the name of an MBean to a metric name. Returns `None` if the MBean is not a metric.
     fn parse(mbean: &str) -> Option<Metric> {
         let properties = mbean.strip_prefix(METRICS)?.strip_prefix(':')?;
         let property = |wanted: &str| {
@@ -95,7 +89,7 @@ impl Metric {
             pairs.find(|(key, _)| *key == wanted).map(|(_, value)| value)
         };
         let (kind, name) = (property("type")?, property("name")?);
-        // The names of keyspace metrics have a separate prefix.
+        // The names of keyspace metrics begin with `keyspace` in lower case.
         let prefix = if kind == "Keyspace" { "keyspace" } else { kind };
         let of_all = (kind == "Table").then_some("all");
         let scope: Vec<&str> =
@@ -113,8 +107,7 @@ impl Metric {
     }
 }
 
-/// Converts `ThreadPools` to `thread_pools`. Converts a name in capitals, such as `CQL`, to lower
-/// case.
+/// Converts `ThreadPools` to `thread_pools`. Converts a name in capitals, such as `CQL`, to `cql`.
 fn snake_case(name: &str) -> String {
     let is_word = |letter: char| letter.is_ascii_uppercase();
     if name.chars().all(is_word) {
@@ -130,7 +123,7 @@ fn snake_case(name: &str) -> String {
     snake
 }
 
-/// Parses a text in a table as an integer, or else as a floating-point number.
+/// Parses an integer or a floating-point number.
 fn number_of(text: &str) -> Option<Value> {
     let whole = text.parse::<i64>().ok().map(Value::from);
     whole.or_else(|| number_value(text.parse().ok()?))
@@ -157,7 +150,6 @@ impl MetricTables {
     }
 }
 
-/// Builds a statement for each table that contains requested values.
 fn statements(attributes: &[(&str, &str)]) -> Vec<Statement> {
     let mut tables: BTreeMap<String, BTreeMap<String, Vec<(usize, Column)>>> = BTreeMap::new();
     for (index, (mbean, attribute)) in attributes.iter().enumerate() {
@@ -202,7 +194,6 @@ impl Ask for MetricTables {
         }
         self.session = Some(session);
         match refusal {
-            // If one statement fails, the whole sample is discarded.
             Some(error) => Err(error),
             None => Ok(answers),
         }
@@ -230,7 +221,7 @@ impl Statement {
 mod tests {
     use super::*;
 
-    /// The names are those of a node with 6.0-alpha2.
+    /// Names in 6.0-alpha2.
     #[test]
     fn mbeans_have_these_names_in_tables() {
         for (properties, group, name) in [

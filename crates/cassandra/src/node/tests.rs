@@ -10,7 +10,6 @@ use cql::frame::opcode;
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
 
-/// Calls `work` with a node whose MBeans are not accessible.
 fn with_node<T>(
     version: &str,
     answers: Vec<(u8, Vec<u8>)>,
@@ -29,7 +28,6 @@ fn number(value: i64) -> Vec<u8> {
     value.to_be_bytes().to_vec()
 }
 
-/// Returns the answer of a server that lacks the table.
 fn refusal() -> (u8, Vec<u8>) {
     (opcode::ERROR, error(0x2200, "unconfigured table"))
 }
@@ -167,7 +165,7 @@ fn metrics_come_from_tables_where_the_line_has_them() {
     });
 }
 
-/// The owner has recreated the pod of a node, so the node has the same tokens at another address.
+/// The owner has recreated the pod of a node, so the node has the same tokens and a new address.
 #[test]
 fn a_node_that_has_moved_is_found_by_its_tokens() {
     let port = || {

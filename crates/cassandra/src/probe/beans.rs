@@ -1,10 +1,10 @@
-//! Time series from metrics and other MBeans of one node. The list of series is fixed, and a sample
-//! takes one request.
+//! Time series from the MBeans of one node. The list of series is fixed, and a sample takes one
+//! request.
 //!
 //! Invariants: a missing MBean has no value. Cassandra registers many MBeans at their first use,
-//! and their counts start from zero. A counter becomes a rate: its increase per second between two
-//! samples, at the time of the second sample. So the integral of the rate equals the count. A
-//! decrease means that the node has restarted and that the counter starts again.
+//! with counts from zero. A counter becomes a rate: its increase per second between two samples, at
+//! the time of the second sample. The integral of the rate thus equals the increase of the count. A
+//! decrease means that the node has restarted, and with it the counter.
 
 use crate::metrics::{Ask, Metrics};
 use anyhow::Result;
@@ -15,22 +15,20 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::Duration;
 
-/// Time limit of a sample. The limit is longer than a tolerable pause, but so short that a frozen
-/// node delays the end of a trial only briefly.
+/// Time limit of a sample. The limit exceeds tolerable pauses, but a frozen node delays the end of
+/// a trial only briefly.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// A numeric attribute of an MBean.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct BeanAttribute {
     mbean: String,
     attribute: &'static str,
-    /// Key within a composite value. `None` if the value is not composite.
+    /// Key within a composite value. `None` for other values.
     part: Option<&'static str>,
 }
 
 impl BeanAttribute {
-    /// Creates an attribute whose value is a number or a list. For a list, the value is the length
-    /// of the list.
+    /// Creates an attribute whose value is a number, or a list that counts by its length.
     pub fn new(mbean: impl Into<String>, attribute: &'static str) -> BeanAttribute {
         BeanAttribute {
             mbean: mbean.into(),
@@ -39,8 +37,8 @@ impl BeanAttribute {
         }
     }
 
-    /// Creates an attribute for one key of a composite value. For a list of composite values, the
-    /// value is the sum over the list.
+    /// Creates an attribute for one key of a composite value. A list of composite values counts by
+    /// the sum over the list.
     pub fn part(
         mbean: impl Into<String>,
         attribute: &'static str,
@@ -53,7 +51,6 @@ impl BeanAttribute {
     }
 }
 
-/// Conversion of attribute values to a series.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Conversion {
     /// The value, multiplied by a factor. A negative value is treated as missing.
@@ -61,10 +58,10 @@ pub(super) enum Conversion {
     /// The increase per second, multiplied by a factor.
     Rate(BeanAttribute, f64),
     /// The value of the first attribute, multiplied by a factor, but only while the second
-    /// attribute increases. Otherwise the percentile would come from samples that are minutes old.
+    /// attribute increases. Otherwise a percentile would describe samples that are minutes old.
     While(BeanAttribute, BeanAttribute, f64),
     /// The increase of the first attribute per increase of the second one, multiplied by a factor.
-    /// The series has no value while the second attribute does not change.
+    /// Without an increase of the second attribute, the series has no value.
     Share(BeanAttribute, BeanAttribute, f64),
 }
 
@@ -82,20 +79,16 @@ impl Conversion {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Series {
-    /// Name of the series.
     pub name: String,
-    /// Unit of the values.
     pub unit: &'static str,
-    /// Rule by which the values follow from attributes.
     pub kind: Conversion,
 }
 
-/// Reader of a list of series from one node.
 pub(super) struct Beans {
     metrics: Metrics,
     place: String,
     series: Vec<Series>,
-    /// True if an attribute that is missing stays missing as long as the JVM runs.
+    /// True if an attribute that is missing remains missing until the JVM restarts.
     fixed: bool,
     asked: Option<SeriesRequest>,
     counters: Counters,
@@ -103,15 +96,16 @@ pub(super) struct Beans {
 
 struct SeriesRequest {
     ask: Box<dyn Ask>,
-    /// Position in the answer of each attribute, by MBean and attribute.
+    /// Index of each attribute's value in the answer. The key consists of the MBean and the
+    /// attribute.
     index: HashMap<(String, &'static str), usize>,
-    /// True if the request still includes attributes that may be missing.
+    /// True if the request contains all attributes, even those that were missing.
     whole: bool,
 }
 
 impl Beans {
-    /// Creates a reader for the node `place`. If `fixed` is true and attributes are missing in the
-    /// first sample, the reader does not request them again until the node fails to answer.
+    /// Creates a reader for the node `place`. With `fixed`, attributes that the first sample lacks
+    /// are requested again only after the node failed to answer.
     pub fn new(metrics: Metrics, place: &str, series: Vec<Series>, fixed: bool) -> Beans {
         Beans {
             metrics,
@@ -123,8 +117,6 @@ impl Beans {
         }
     }
 
-    /// Takes one sample, and stores the values.
-    ///
     /// # Errors
     /// The node does not answer.
     pub fn look(&mut self, out: &mut Out) -> Result<()> {
@@ -134,7 +126,7 @@ impl Beans {
         };
         let before_ns = clock::now_ns();
         let answers = asked.ask.ask()?;
-        // The node read the values between these two times, so their mean is the best estimate.
+        // The node read the values between these two times.
         let at_ns = before_ns.midpoint(clock::now_ns());
         self.put(at_ns, &asked, &answers, out);
         self.asked = Some(if self.fixed && asked.whole {
@@ -153,7 +145,7 @@ impl Beans {
     fn put(&mut self, at_ns: u64, asked: &SeriesRequest, answers: &[Option<Value>], out: &mut Out) {
         for series in &self.series {
             let value = |source: &BeanAttribute| number_of(asked.answer(source, answers)?, source);
-            // The count of an unregistered MBean is zero, so the first count after the registration
+            // An unregistered MBean has a count of zero, so the first count after its registration
             // is an increase.
             let count = |source: &BeanAttribute| value(source).unwrap_or(0.0);
             let counters = &mut self.counters;
@@ -228,8 +220,7 @@ fn number_of(value: &Value, source: &BeanAttribute) -> Option<f64> {
     }
 }
 
-/// Returns a number in a composite value. The number may be a text, because Cassandra reports the
-/// numbers of compactions as texts.
+/// Returns a number in a composite value. Cassandra reports the numbers of compactions as texts.
 fn part_of(value: &Value, part: &str) -> Option<f64> {
     match value.get(part)? {
         Value::String(text) => text.parse().ok(),
@@ -237,13 +228,11 @@ fn part_of(value: &Value, part: &str) -> Option<f64> {
     }
 }
 
-/// Last values of counters, from which increases are computed.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     last: HashMap<String, (u64, f64)>,
 }
 
-/// Increase of a counter, and the time since its last value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Increase {
     pub by: f64,
@@ -257,8 +246,8 @@ impl Increase {
 }
 
 impl Counters {
-    /// Returns the increase of a counter since the last call for this counter. Returns `None` at
-    /// the first call, and after a decrease.
+    /// Returns the increase of a counter since the last call for it. Returns `None` at the first
+    /// call, and after a decrease.
     pub fn increase(&mut self, name: &str, at_ns: u64, value: f64) -> Option<Increase> {
         let last = match self.last.get_mut(name) {
             Some(last) => std::mem::replace(last, (at_ns, value)),
@@ -275,8 +264,8 @@ impl Counters {
         (increase.by >= 0.0 && increase.seconds > 0.0).then_some(increase)
     }
 
-    /// Returns the increase of one counter per increase of another. Returns `None` while the other
-    /// counter does not change.
+    /// Returns the increase of the first counter per increase of the second one. Returns `None`
+    /// without an increase of the second counter.
     pub fn share(
         &mut self,
         name: &str,
@@ -284,8 +273,7 @@ impl Counters {
         first: Option<f64>,
         second: Option<f64>,
     ) -> Option<f64> {
-        // Both counters are updated even if the result is `None`, because the next call needs both
-        // last values.
+        // Both last values must be stored for the next call, even if the result is `None`.
         let first = first.and_then(|value| self.increase(&format!("{name} 1"), at_ns, value));
         let second = second.and_then(|value| self.increase(&format!("{name} 2"), at_ns, value));
         let (first, second) = (first?, second?);
@@ -312,7 +300,6 @@ mod tests {
         Series { name, unit, kind }
     }
 
-    /// Stores answers as if `second` seconds had passed since the start, and returns the values.
     fn put(beans: &mut Beans, second: u64, answers: &[Option<Value>]) -> Vec<(String, f64)> {
         let asked = beans.request(|_| true);
         let mut out = Out::new();
@@ -343,8 +330,6 @@ mod tests {
                 Conversion::While(source("Percentile"), source("Requests"), 1e-3),
             ),
         ]);
-        // Returns answers for HeapMemoryUsage, Compactions, Hits, Requests and Percentile. The
-        // request contains each attribute only once.
         let answers = |hits: Option<u64>, requests: u64| {
             let heap = json!({"used": 7, "max": -1});
             let hits = hits.map(|hits| json!(hits));
@@ -370,10 +355,11 @@ mod tests {
             ("p99", 2.0),
         ];
         assert_eq!(put(&mut beans, 2, &answers(Some(40), 50)), of(&moved));
-        // The cache got no requests, so the ratio is undefined and the percentile is out of date.
+        // The cache got no requests, so the ratio is undefined and the percentile is outdated.
         let idle = [still[0], still[1], ("hits", 0.0)];
         assert_eq!(put(&mut beans, 3, &answers(Some(40), 50)), of(&idle));
-        // The node has restarted, so its counters start at zero. One counter does not exist yet.
+        // The node has restarted, so its counters start at zero, and one counter does not exist
+        // yet.
         assert_eq!(put(&mut beans, 4, &answers(None, 2)), of(&still));
         let first = [
             still[0],

@@ -1,13 +1,10 @@
-//! Cassandra's own metrics: pools, compactions, caches, hints, dropped messages, client requests,
-//! commit log, memtables, the workload's tables, and the number of nodes that the node considers
-//! down.
+//! Probe of Cassandra's own metrics. The series `client_request.*` covers requests to all keyspaces
+//! that the node coordinated.
 //!
-//! Some metrics are omitted on purpose. Values that a reader resets (`Recent…`) are omitted because
-//! another reader would miss them. Request metrics by consistency level (`Read-ONE`) and old
-//! message names (`MUTATION`) are omitted because they count the same events again. Percentiles are
-//! the server's own, from a sample that decays over minutes. Means and rates are exact for the time
-//! between two samples.
-//!
+//! Some metrics are omitted on purpose. Any reader resets the values `Recent…`, so another reader
+//! would miss events. Request metrics by consistency level (`Read-ONE`) and old message names
+//! (`MUTATION`) count the same events again. Percentiles are the server's own, from a sample that
+//! decays over minutes. Means and rates are exact for the time between two samples.
 //! `client_request.*` covers the requests that this node coordinated, in all keyspaces.
 
 use super::beans::{BeanAttribute, Beans, Conversion, Series};
@@ -20,8 +17,8 @@ const COMPACTIONS: &str = "org.apache.cassandra.db:type=CompactionManager";
 const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
 const HINTS: &str = "org.apache.cassandra.hints:type=HintsService";
 
-/// Thread pools, each with the path of its MBeans. Some pools are registered only at their first
-/// use.
+/// Thread pools, each with the `path` property of its MBeans. Cassandra registers some pools only
+/// at their first use.
 pub(super) const POOLS: [(&str, &str); 17] = [
     ("request", "MutationStage"),
     ("request", "ReadStage"),
@@ -42,8 +39,8 @@ pub(super) const POOLS: [(&str, &str); 17] = [
     ("internal", "ViewBuildExecutor"),
 ];
 
-/// Caches, each with its name in the virtual table and the name of its MBean. The chunk cache
-/// exists only if it is enabled.
+/// Caches, each with its name in the virtual table and the name of its MBean. The chunk cache may
+/// be disabled.
 const CACHES: [(&str, &str); 4] = [
     ("keys", "KeyCache"),
     ("rows", "RowCache"),
@@ -51,7 +48,8 @@ const CACHES: [(&str, &str); 4] = [
     ("chunks", "ChunkCache"),
 ];
 
-/// Kinds of messages that an overloaded node may drop. Dropped responses have separate names.
+/// Messages that an overloaded node may drop. The messages of dropped responses have separate
+/// names.
 const MESSAGES: [&str; 14] = [
     "MUTATION_REQ",
     "READ_REQ",
@@ -71,14 +69,13 @@ const MESSAGES: [&str; 14] = [
 
 const REQUESTS: [&str; 5] = ["Read", "Write", "RangeSlice", "CASRead", "CASWrite"];
 
-/// Factor for times. Cassandra's timers are in microseconds, and the series are in milliseconds.
+/// Factor from the microseconds of Cassandra's timers to the milliseconds of the series.
 const MS_PER_US: f64 = 1e-3;
 
 pub(super) struct Cassandra(Beans);
 
 impl Cassandra {
-    /// Creates a probe for the node `place`. The probe reads the metrics of the given tables of a
-    /// keyspace.
+    /// Creates a probe for the node `place`. The tables belong to `keyspace`.
     pub(super) fn new(metrics: Metrics, place: &str, keyspace: &str, tables: &[&str]) -> Cassandra {
         Cassandra(Beans::new(metrics, place, series(keyspace, tables), false))
     }
@@ -103,14 +100,14 @@ impl List {
         self.add(name, unit, Conversion::Level(source, 1.0));
     }
 
-    /// Adds the rate of a count, in events per second.
+    /// Adds the rate of a count, per second.
     fn rate(&mut self, name: String, unit: &'static str, mbean: &str, attribute: &'static str) {
         let source = BeanAttribute::new(format!("{METRICS}:{mbean}"), attribute);
         self.add(name, unit, Conversion::Rate(source, 1.0));
     }
 
-    /// Adds a statistic of a timer or histogram. The series has values only while `counted`
-    /// increases.
+    /// Adds a statistic of a timer or histogram. The series has values only while the count of
+    /// `counted` increases.
     fn statistic(
         &mut self,
         name: String,
@@ -129,7 +126,6 @@ impl List {
         self.statistic(name, "ms", (mbean, "99thPercentile"), mbean, MS_PER_US);
     }
 
-    /// Adds the increase of one count per increase of another count.
     fn share(&mut self, name: String, unit: &'static str, first: &str, second: &str, factor: f64) {
         let source = |mbean: &str| BeanAttribute::new(format!("{METRICS}:{mbean}"), "Count");
         self.add(
@@ -186,8 +182,8 @@ fn compactions(list: &mut List) {
     list.add(name("running"), "count", Conversion::Level(running, 1.0));
     let done = BeanAttribute::part(COMPACTIONS, "Compactions", "completed");
     list.add(name("running_done"), "bytes", Conversion::Level(done, 1.0));
-    // This count increases only at the end of a compaction, so a long compaction appears as a peak
-    // at its end.
+    // The server adds the bytes of a compaction only at its end, so a long compaction appears as
+    // one peak.
     list.rate(
         name("bytes/s"),
         "bytes/s",
@@ -321,12 +317,10 @@ fn messages(list: &mut List) {
     );
 }
 
-/// Adds the values that a node reports about other nodes: unreachable nodes, pending hints and
-/// received data.
 fn others(list: &mut List) {
     for (name, mbean, attribute) in [
         ("gossip.unreachable", STORAGE, "UnreachableNodesWithPort"),
-        // The map has an entry for each node that has pending hints.
+        // The map has one entry per node with pending hints.
         ("hints.pending", HINTS, "PendingHints"),
     ] {
         let source = BeanAttribute::new(mbean, attribute);
@@ -371,8 +365,7 @@ fn commit_log(list: &mut List) {
 
 fn list_keyspace(list: &mut List, keyspace: &str) {
     let mbean = |name: &str| format!("type=Keyspace,keyspace={keyspace},name={name}");
-    // No metrics table contains the count of the histogram itself, so the count of reads replaces
-    // it.
+    // The metrics tables lack the count of the histogram, so the count of reads replaces it.
     let (histogram, reads) = (mbean("SSTablesPerReadHistogram"), mbean("ReadLatency"));
     for (name, attribute) in [
         ("sstables_per_read.p50", "50thPercentile"),
@@ -400,8 +393,8 @@ fn list_table(list: &mut List, keyspace: &str, table: &str) {
         ("pending_flushes", "count", "PendingFlushes", "Count"),
         ("live_disk_space", "bytes", "LiveDiskSpaceUsed", "Count"),
         ("total_disk_space", "bytes", "TotalDiskSpaceUsed", "Count"),
-        // The server's ratio of compressed to uncompressed size. The server reports a negative
-        // ratio if no SSTable is compressed.
+        // Ratio of compressed to uncompressed size. The server reports a negative ratio if no
+        // SSTable is compressed.
         ("compression_ratio", "ratio", "CompressionRatio", "Value"),
         (
             "memtable_live_data",

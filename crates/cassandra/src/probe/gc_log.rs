@@ -1,13 +1,12 @@
-//! Pauses and safepoints of a node's JVM, from its own log
+//! Pauses and safepoints of a node's JVM, from its garbage collector log
 //! (`-Xlog:gc*,safepoint:file=…:time,uptime,level,tags`, or with Cassandra's default settings
 //! `-Xlog:gc=info,…,safepoint=info,…:file=…/gc.log:time,uptime,pid,tid,level`).
 //!
-//! The lines of the collector contain the kind and the duration of each pause. Safepoint lines
-//! contain the time for which all threads were stopped for any reason. They have the same format
-//! for all collectors, but the collectors' own lines differ. The time of a pause is the time of its
-//! line, which the JVM writes at the end of the pause. The probe adds up the safepoints between two
-//! samples. It follows the newest log of the folder, because a restarted node begins a new log. The
-//! probe ignores lines from before the first sample.
+//! A collector's line contains the kind and the duration of a pause. The format differs between
+//! collectors. A safepoint line contains the time for which all threads were stopped for any
+//! reason. The JVM writes a line at the end of the pause. The probe adds up the safepoints between
+//! two samples. It follows the newest log in the folder, because a restarted node begins a new log.
+//! It ignores lines from before the first sample.
 
 mod followed_file;
 mod java8;
@@ -20,25 +19,24 @@ use measure::clock::{self, MILLISECOND_NS, SECOND_NS};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Probe of the garbage collector log of one node.
 pub struct GcLog {
     host: Arc<Agent>,
     folder: PathBuf,
     place: String,
     followed: Option<FollowedFile>,
-    /// True after the first sample. From then on, the probe reads new logs from their beginning.
+    /// True after the first sample. The probe then reads new logs from their beginning.
     begun: bool,
-    /// True if the node is on another machine, which has a different wall clock.
+    /// True if the node runs on another machine than cassay, which has a different wall clock.
     is_elsewhere: bool,
-    /// Latest possible start of the JVM, in nanoseconds since 1970. Computed only from lines with
-    /// an uptime and without a wall-clock time.
+    /// Latest possible start of the JVM, in nanoseconds since 1970. Set only from lines with an
+    /// uptime and without a wall-clock time.
     started_unix_ns: Option<u64>,
     java8_pauses: java8::SplitPauses,
 }
 
 impl GcLog {
-    /// Creates a probe for the node `place`, whose garbage collection logs are in `folder` of its
-    /// host.
+    /// Creates a probe for the node `place`. `folder` contains the garbage collector logs on
+    /// `host`.
     pub fn new(host: &Arc<Agent>, folder: &Path, place: &str) -> GcLog {
         GcLog {
             host: Arc::clone(host),
@@ -52,7 +50,6 @@ impl GcLog {
         }
     }
 
-    /// Marks the node as running on another machine.
     pub fn elsewhere(self) -> GcLog {
         GcLog {
             is_elsewhere: true,
@@ -60,7 +57,6 @@ impl GcLog {
         }
     }
 
-    /// Returns the wall clock of the node's machine.
     fn wall_ns(&self) -> Result<u64> {
         let ahead_ns = if self.is_elsewhere {
             self.host.wall_clock()?.0
@@ -70,8 +66,7 @@ impl GcLog {
         Ok(clock::unix_ns().saturating_add_signed(ahead_ns))
     }
 
-    /// Reads new lines, and stores their values. `unix_ns` is the time of the wall clock at
-    /// `now_ns`.
+    /// Reads new lines, and stores their values. `unix_ns` is the wall-clock time at `now_ns`.
     fn read(&mut self, now_ns: u64, unix_ns: u64, out: &mut Out) -> Result<()> {
         let mut lines = Vec::new();
         if let Some(followed) = &mut self.followed {
@@ -84,7 +79,7 @@ impl GcLog {
             let mut followed = FollowedFile::open(&self.host, path, newest.id, !self.begun)?;
             followed.read(&self.host, &mut lines)?;
             self.followed = Some(followed);
-            // A new log may come from a new JVM, so the start of the JVM is no longer known.
+            // A new log may come from a new JVM with a different start.
             self.started_unix_ns = None;
         }
         let first = !std::mem::replace(&mut self.begun, true);
@@ -93,8 +88,8 @@ impl GcLog {
             .iter()
             .filter_map(|line| self.parse_next(&String::from_utf8_lossy(line)))
             .collect();
-        // The JVM writes a line before the probe reads it, so the last line is the best basis for
-        // the estimate of the JVM's start.
+        // The JVM writes a line before the probe reads it. The last line has the smallest delay, so
+        // it gives the best estimate of the JVM's start.
         let uptimes = parsed.iter().filter_map(|(written, _)| match written {
             LineTime::Uptime(uptime_ns) => Some(*uptime_ns),
             LineTime::Wall(_) | LineTime::Missing => None,
@@ -112,8 +107,8 @@ impl GcLog {
                 }
                 LineTime::Missing => continue,
             };
-            // The clocks of the two machines may differ. If the time of a line is in the future,
-            // the line counts as written now.
+            // The clocks of the two machines may differ. A line from the future counts as written
+            // now.
             let at_ns = now_ns.saturating_sub(unix_ns.saturating_sub(written_unix_ns));
             self.put(at_ns, event, &mut safepoints, out);
         }
@@ -186,7 +181,6 @@ impl SampledSource for GcLog {
     }
 }
 
-/// Sums over the safepoints between two samples, in milliseconds.
 #[derive(Default)]
 struct Safepoints {
     stopped_ms: f64,
@@ -195,12 +189,12 @@ struct Safepoints {
     count: f64,
 }
 
-/// Returns the most recently written log. If several logs have the same time, returns the last of
-/// them by name.
+/// Returns the most recently written log. Among logs with equal times, returns the last one by
+/// name.
 fn newest_log(host: &Agent, folder: &Path) -> Result<Entry> {
     let entries = host.list(folder, None)?.unwrap_or_default();
-    // cassay names logs gc-<number>.log, and Cassandra's default name is gc.log. When Java 8
-    // rotates logs, it appends a number and `.current`.
+    // cassay names logs gc-<number>.log. Cassandra's default name is gc.log. Java 8 appends a
+    // number and `.current` when it rotates logs.
     let is_log = |entry: &Entry| {
         let kind = entry.name.strip_prefix("gc");
         kind.is_some_and(|kind| {
@@ -220,22 +214,19 @@ fn newest_log(host: &Agent, folder: &Path) -> Result<Entry> {
     })
 }
 
-/// Content of a log line.
 #[derive(Clone, Debug, PartialEq)]
 enum Event {
-    /// Stop-the-world pause for garbage collection.
     Pause {
         /// Type of the pause: `young`, `mixed`, `full`, `remark`, `z_mark_start`, …
         kind: String,
         ms: f64,
-        /// Number of used bytes of the heap after the pause, if the line contains it.
+        /// Number of heap bytes in use after the pause, if the line contains this number.
         heap: Option<f64>,
     },
-    /// End of a concurrent collection, with the number of used bytes of the heap afterwards.
+    /// End of a concurrent collection, with the number of heap bytes then in use.
     Collected {
         heap: f64,
     },
-    /// Allocation stall of one thread.
     Stall {
         ms: f64,
     },
@@ -251,16 +242,14 @@ enum LineTime {
     Wall(u64),
     /// Time since the JVM started, in nanoseconds.
     Uptime(u64),
-    /// No time, as with `-Xlog:…:none` or `-Xlog:…:level,tags`.
+    /// No time, for example with `-Xlog:…:none` or `-Xlog:…:level,tags`.
     Missing,
 }
 
-/// Parses a line into its time and content. Returns `None` if the line is irrelevant. The `-Xlog`
-/// decorations may have any order. If a line has both a wall-clock time and an uptime, uses the
-/// wall-clock time.
+/// Parses a line into its time and content. Returns `None` for an irrelevant line. The `-Xlog`
+/// decorations may have any order. A wall-clock time takes precedence over an uptime.
 fn parse(line: &str) -> Option<(LineTime, Event)> {
     if !line.starts_with('[') || java8::is_pause(line) {
-        // Without decorations, the line contains only the text.
         let bare = || Some((LineTime::Missing, parse_untagged(line.trim())?));
         return java8::parse(line).or_else(bare);
     }
@@ -280,16 +269,15 @@ fn parse(line: &str) -> Option<(LineTime, Event)> {
         "gc" => parse_collector(text)?,
         "gc,phases" => parse_z_phase(text)?,
         "safepoint" => parse_safepoint(text)?,
-        // With Cassandra's default settings, lines have no tags, so the level is the last
-        // decoration. With other settings, the last decoration may be the time or the number of a
-        // thread.
+        // With Cassandra's default settings, lines have no tags, so the last decoration is the
+        // level. With other settings without tags, it is a time or the number of a thread.
         last if has_no_tags(last) => parse_untagged(text)?,
         _ => return None,
     };
     Some((wall.or(uptime).unwrap_or(LineTime::Missing), event))
 }
 
-/// Pauses that only ZGC has. Without tags, their names distinguish them from the pauses of other
+/// Pauses of ZGC. In lines without tags, these names distinguish the pauses from those of other
 /// collectors.
 const Z_PAUSES: [&str; 3] = ["z_mark_start", "z_mark_end", "z_relocate_start"];
 
@@ -303,27 +291,24 @@ fn parse_untagged(text: &str) -> Option<Event> {
         .or_else(|| parse_collector(text))
 }
 
-/// Parses a number with a decimal point, or with a decimal comma. The JVM writes numbers in the
-/// notation of the user's locale.
+/// Parses a number with a decimal point or comma. The JVM uses the user's locale.
 fn number(text: &str) -> Option<f64> {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || b".,".contains(&byte));
     let digits = text.replacen(',', ".", 1);
     is_number.then(|| digits.parse().ok()).flatten()
 }
 
-/// Returns true if the last decoration of a line is something other than the tags.
 fn has_no_tags(last: &str) -> bool {
     last == "info" || last.parse::<u64>().is_ok() || written_of(last).is_some()
 }
 
-/// Smallest value in milliseconds that is a time since 1970 (the year 2001). Smaller values are
-/// times since the start of the JVM.
+/// Smallest number of milliseconds that counts as a time since 1970 (September 2001). Smaller
+/// numbers count as times since the start of the JVM.
 const WALL_MS_MIN: u64 = 1_000_000_000_000;
 
 /// Parses a decoration with a time: `time` or `utctime` as ISO 8601, `uptime` in seconds,
-/// `timemillis` or `uptimemillis` in milliseconds, `timenanos` or `uptimenanos` in nanoseconds. The
-/// zero of `timenanos` is arbitrary. It is treated like the start of the JVM, because it is the
-/// same for all lines.
+/// `timemillis` or `uptimemillis` in milliseconds, `timenanos` or `uptimenanos` in nanoseconds.
+/// `timenanos` has an arbitrary zero, which is the same for all lines, so it counts as an uptime.
 fn written_of(decoration: &str) -> Option<LineTime> {
     if let Some(ns) = unix_ns_of(decoration) {
         return Some(LineTime::Wall(ns));
@@ -344,7 +329,7 @@ fn written_of(decoration: &str) -> Option<LineTime> {
     Some(LineTime::Uptime((seconds * SECOND_NS as f64) as u64))
 }
 
-/// Parses the lines of collectors, such as `GC(7) Pause Young (Mixed) (G1 Evacuation Pause)
+/// Parses a collector's line, such as `GC(7) Pause Young (Mixed) (G1 Evacuation Pause)
 /// 26M->8M(512M) 8.052ms`.
 fn parse_collector(text: &str) -> Option<Event> {
     let text = without_number(text);
@@ -355,7 +340,7 @@ fn parse_collector(text: &str) -> Option<Event> {
         });
     }
     let Some(pause) = text.strip_prefix("Pause ") else {
-        // ZGC writes a summary line at the end of a collection, and Shenandoah writes the heap
+        // ZGC writes a summary line at the end of a collection. Shenandoah writes the heap size
         // after it has freed regions.
         let is_end = text.contains(" Collection (") || text.starts_with("Concurrent cleanup");
         let heap = heap.filter(|_| is_end)?;
@@ -373,8 +358,8 @@ fn parse_collector(text: &str) -> Option<Event> {
     })
 }
 
-/// Parses `GC(13) Pause Mark Start 0.036ms`, or `GC(13) Y: Pause Mark Start 0.036ms` with
-/// generations.
+/// Parses `GC(13) Pause Mark Start 0.036ms`. With generational ZGC, the form is `GC(13) Y: Pause
+/// Mark Start 0.036ms`.
 fn parse_z_phase(text: &str) -> Option<Event> {
     let text = without_number(text);
     let text = match text.split_once(": ") {
@@ -389,7 +374,7 @@ fn parse_z_phase(text: &str) -> Option<Event> {
     })
 }
 
-/// Parses safepoint lines. Since Java 13, the form is `Safepoint "Cleanup", Time since last: 1 ns,
+/// Parses a safepoint line. Since Java 13, its form is `Safepoint "Cleanup", Time since last: 1 ns,
 /// Reaching safepoint: 2 ns, …, Total: 3 ns`. In older versions, the form is `Total time for which
 /// application threads were stopped: 0.0020681 seconds, Stopping threads took: 0.0000143 seconds`.
 fn parse_safepoint(text: &str) -> Option<Event> {
@@ -420,8 +405,8 @@ fn without_number(text: &str) -> &str {
     }
 }
 
-/// Converts `Final Update Refs 0.1ms` to `final_update_refs`. Takes the words before a bracket or
-/// number.
+/// Converts `Final Update Refs 0.1ms` to `final_update_refs`. Stops before the first word that does
+/// not begin with a letter.
 fn kind_of(pause: &str) -> String {
     let words: Vec<String> = pause
         .split(' ')

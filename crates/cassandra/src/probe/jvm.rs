@@ -11,8 +11,8 @@ const SYSTEM: &str = "java.lang:type=OperatingSystem";
 const CLASSES: &str = "java.lang:type=ClassLoading";
 const COMPILER: &str = "java.lang:type=Compilation";
 
-/// Garbage collectors of Java 11 to 21. If the name of a collector ends in `Cycles`, its time is
-/// concurrent work, not a pause.
+/// Garbage collectors of Java 11 to 21. For a name that ends in `Cycles`, the time is concurrent
+/// work, not a pause.
 const COLLECTORS: [&str; 15] = [
     "G1 Young Generation",
     "G1 Old Generation",
@@ -31,7 +31,7 @@ const COLLECTORS: [&str; 15] = [
     "MarkSweepCompact",
 ];
 
-/// Memory pools of the collectors in [`COLLECTORS`], and the pools that every JVM has.
+/// Memory pools of [`COLLECTORS`] and of every JVM.
 const POOLS: [&str; 19] = [
     "G1 Eden Space",
     "G1 Survivor Space",
@@ -54,14 +54,14 @@ const POOLS: [&str; 19] = [
     "CodeHeap 'non-profiled nmethods'",
 ];
 
-/// Keys in the composite value of a memory size. The maximum is absent if the size is unlimited.
+/// Keys of a composite memory size. An unlimited size has no `max`.
 const PARTS: [&str; 3] = ["used", "committed", "max"];
 
 pub(super) struct Jvm(Beans);
 
 impl Jvm {
-    /// Creates a probe for the node `place`. Collectors and pools do not change while a JVM runs,
-    /// so the probe requests missing ones only once.
+    /// Creates a probe for the node `place`. A JVM never changes its collectors and pools, so the
+    /// probe requests missing ones only once.
     pub(super) fn new(agent: &Jolokia, place: &str) -> Jvm {
         Jvm(Beans::new(agent.into(), place, series(), true))
     }
@@ -94,7 +94,7 @@ fn series() -> Vec<Series> {
     }
     let compiling = BeanAttribute::new(COMPILER, "TotalCompilationTime");
     list.rate("jvm.compiling_ms/s", "ms/s", compiling, 1.0);
-    // A CPU time of one nanosecond per second is a billionth of a CPU.
+    // 1 ns of CPU time per second is a billionth of a CPU.
     let cpu = BeanAttribute::new(SYSTEM, "ProcessCpuTime");
     list.rate("jvm.%cpu", "%", cpu, 100.0 / 1e9);
     list.0
@@ -117,7 +117,6 @@ impl List {
     }
 }
 
-/// Adds the sizes of heap and non-heap memory, and of their memory pools.
 fn memory(list: &mut List) {
     for part in PARTS {
         let heap = BeanAttribute::part(MEMORY, "HeapMemoryUsage", part);
@@ -159,8 +158,7 @@ fn bean(kind: &str, name: &str) -> String {
     format!("java.lang:type={kind},name={name}")
 }
 
-/// Removes blanks and quotes from a name: `CodeHeap 'non-nmethods'` becomes
-/// `CodeHeap_non-nmethods`.
+/// Converts a name such as `CodeHeap 'non-nmethods'` to `CodeHeap_non-nmethods`.
 fn one_word(name: &str) -> String {
     name.replace(' ', "_").replace('\'', "")
 }

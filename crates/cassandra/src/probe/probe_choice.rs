@@ -1,5 +1,4 @@
-//! Chooses the probes of a node. A node with a Jolokia agent gets all probes whose data are
-//! accessible. A node with only CQL access gets the probes of virtual tables.
+//! Chooses the probes of a node by cassay's access to the node.
 
 use super::ProbeSpec;
 use super::cassandra::Cassandra;
@@ -11,20 +10,18 @@ use crate::node::Node;
 use anyhow::Result;
 use host::probe::{Out, SampledSource, Sampler, Task};
 
-/// Describes the values that are available from MBeans, but not from the tables of `system_views`.
+/// Values that MBeans provide, but the tables of `system_views` do not.
 pub const ONLY_BY_MBEANS: &str = "pending compactions and bytes compacted, SSTables and SSTables \
     per read, dropped messages, timeouts, unavailables and failures of client requests, waits for \
     the commit log and for memtables";
 
-/// Describes the values that are available from MBeans, but neither from metrics tables nor from
+/// Values that MBeans provide, but neither metrics tables nor virtual tables do.
 /// virtual tables.
 pub const NO_METRICS: &str = "the nodes that each node considers unreachable";
 
-/// Hint on how to make the MBeans accessible.
 pub const BY_AGENT: &str =
     "Jolokia agents in the JVMs (`attach: {jolokia: {port: 8778}}`) would provide this data";
 
-/// Probes of a node that provides its metrics in tables.
 struct ByTables {
     metrics: Cassandra,
     others: VirtualTables,
@@ -38,9 +35,9 @@ impl SampledSource for ByTables {
 }
 
 impl Node<'_> {
-    /// Returns the sampler of the node's probes, including the metrics of `tables` in `keyspace`.
-    /// Each node has a separate sampler, so that a hanging node does not delay the other nodes.
-    /// `log` is the garbage collector log of the node, if it is accessible.
+    /// Returns the sampler of the node's probes. A node has a separate sampler, so that a hanging
+    /// node does not delay other nodes. `log` is the garbage collector log, if cassay can read the
+    /// log.
     pub fn sampler(
         &self,
         spec: &ProbeSpec,
@@ -64,7 +61,6 @@ impl Node<'_> {
         sampler
     }
 
-    /// Returns the source of Cassandra's own metrics.
     fn metrics_source(&self, keyspace: &str, tables: &[&str]) -> Box<dyn SampledSource> {
         let name = self.name();
         let views = |all| VirtualTables::new(self.info.address, self.access, name, all);

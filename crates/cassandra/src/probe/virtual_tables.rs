@@ -1,12 +1,11 @@
-//! Probe of a node with only CQL access, whose MBeans are not accessible. The probe reads the
-//! tables of `system_views`. If the node also shows its metrics (`system_metrics`), the probe reads
-//! only values that are not metrics.
+//! Probe of a node with inaccessible MBeans, which reads the tables of `system_views`. If the node
+//! provides its metrics in `system_metrics`, the probe reads only values that are not metrics.
 //!
-//! A series has the same name as with MBeans if it has the same meaning. Two kinds of series
-//! differ: `client_request.*` counts only operations on the workload's keyspace, and counts a batch
-//! once per table. The series of compactions cover only running compactions. This probe uses only
-//! the counts of the latency tables. Their rates are averages of five minutes, and their
-//! percentiles are wrong (0.004 ms where the timers of the same 5.0.8 showed milliseconds).
+//! A series has the same name as with MBeans if it has the same meaning, with two exceptions.
+//! `client_request.*` covers only the workload's keyspace, and counts a batch once per table. The
+//! compaction series cover only running compactions. Of the latency tables, this probe uses only
+//! the counts. Their rates are averages of five minutes, and their percentiles are wrong (0.004 ms
+//! where the timers of the same 5.0.8 showed milliseconds).
 
 use super::beans::Counters;
 use super::cassandra::POOLS;
@@ -19,7 +18,6 @@ use measure::clock;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Time limit for the node to answer.
 const LIMIT: Duration = Duration::from_secs(5);
 
 const MEBIBYTE: f64 = 1_048_576.0;
@@ -32,22 +30,20 @@ pub(super) struct VirtualTables {
     put: Put,
 }
 
-/// Function that handles a row. The probe calls it for every row of the result.
+/// Handler of a row. The probe calls it for every row of a result.
 type Use = fn(&mut Put, &Row<'_>);
 
-/// One statement of a sample.
 struct Query {
     asked: RepeatedQuery,
     each: Use,
 }
 
-/// Values of a sample under construction, and the previous counts, from which increases are
-/// computed.
+/// Values of a sample under construction, and previous counts for the computation of increases.
 struct Put {
     place: String,
     tables: Vec<String>,
     counters: Counters,
-    /// Sums over the rows of one result. The order is that of the first row of each sum.
+    /// Sums over the rows of one result, in the order of their first rows.
     sums: Vec<Sum>,
     ready: Vec<(String, &'static str, f64)>,
     at_ns: u64,
@@ -61,9 +57,8 @@ struct Sum {
 }
 
 impl VirtualTables {
-    /// Creates a probe for the node `place` at `node`. The probe reads the metrics of the given
-    /// tables of a keyspace. If the node provides its metrics in tables, the probe reads only
-    /// values that are not metrics.
+    /// Creates a probe for the node `place`. `all` contains the keyspace and its tables. With
+    /// `None`, the probe reads only values that are not metrics.
     pub(super) fn new(
         node: SocketAddr,
         access: &Access,
@@ -108,8 +103,7 @@ impl SampledSource for VirtualTables {
     }
 }
 
-/// Virtual tables that describe the node. Each row contains the columns, the name of the table, and
-/// the row handler.
+/// Virtual tables about the node: columns, table name and row handler.
 const OF_NODE: [(&str, &str, Use); 4] = [
     (
         "name, active_tasks, pending_tasks, blocked_tasks, blocked_tasks_all_time, completed_tasks",
@@ -125,7 +119,7 @@ const OF_NODE: [(&str, &str, Use); 4] = [
     ("name, value", "cql_metrics", cql_metrics),
 ];
 
-/// Virtual tables that describe the node, and contain only values that are not metrics.
+/// Virtual tables about the node that contain only values that are not metrics.
 const NO_METRICS: [(&str, &str, Use); 4] = [
     (
         "kind, unit, progress, total",
@@ -145,7 +139,7 @@ const NO_METRICS: [(&str, &str, Use); 4] = [
     ),
 ];
 
-/// Virtual tables that describe the tables of a keyspace.
+/// Virtual tables about the tables of a keyspace.
 const OF_KEYSPACE: [(&str, &str, Use); 6] = [
     (COUNT, "coordinator_read_latency", |put, row| {
         put.count(row, Some("client_request.Read.ops/s"), "coordinator_read");
@@ -168,7 +162,7 @@ const OF_KEYSPACE: [(&str, &str, Use); 6] = [
 
 const COUNT: &str = "table_name, count";
 
-/// Builds all queries for a keyspace, or only the queries for values that are not metrics.
+/// Builds the queries. Without a keyspace, builds only the queries for values that are not metrics.
 fn queries(keyspace: Option<&str>) -> Vec<Query> {
     let query = |cql: String, each: Use| Query {
         asked: RepeatedQuery::new(cql),
@@ -183,7 +177,7 @@ fn queries(keyspace: Option<&str>) -> Vec<Query> {
     queries.extend(OF_NODE.into_iter().map(whole));
     queries.extend(OF_KEYSPACE.into_iter().map(|(columns, table, each)| {
         let all = select(columns, table);
-        // Before 5.0, a query by a part of the key needs ALLOW FILTERING.
+        // Before 5.0, a restriction to a part of the key needs ALLOW FILTERING.
         let some = format!("{all} WHERE keyspace_name = {keyspace} ALLOW FILTERING");
         query(some, each)
     }));
@@ -212,14 +206,13 @@ impl Row<'_> {
 }
 
 impl Put {
-    /// Handles each row, then stores the values and sums.
     fn result(&mut self, result: &QueryResult, each: Use, out: &mut Out) {
         for cells in &result.rows {
             let columns = &result.columns;
             each(self, &Row { columns, cells });
         }
         if result.rows.is_empty() {
-            // The sums of an empty table are zero.
+            // An empty table has sums of zero.
             let columns = &result.columns;
             each(
                 self,
@@ -252,8 +245,8 @@ impl Put {
         self.ready.extend(per_second.map(|value| (name, unit, value)));
     }
 
-    /// Adds a value to a sum over rows. A missing value counts as 0, so that the sum exists even if
-    /// all values are missing.
+    /// Adds a value to a sum over rows. A missing value counts as 0, so a sum exists even if all
+    /// values are missing.
     fn add(&mut self, name: &'static str, unit: &'static str, rate: bool, value: Option<f64>) {
         let value = value.unwrap_or(0.0);
         match self.sums.iter_mut().find(|sum| sum.name == name) {
@@ -267,7 +260,6 @@ impl Put {
         }
     }
 
-    /// Handles a row of a latency table.
     fn count(&mut self, row: &Row<'_>, requests: Option<&'static str>, what: &str) {
         let count = row.number("count");
         if let Some(name) = requests {

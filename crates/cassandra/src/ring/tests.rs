@@ -1,4 +1,4 @@
-//! Tests of shares that were calculated by hand, and of properties that every ring has.
+//! Tests with shares that were calculated by hand, and of properties of all rings.
 
 use super::*;
 use proptest::prelude::*;
@@ -22,7 +22,6 @@ fn by(copies: &[(&str, usize)]) -> Replication {
     Replication::ByDatacenter(copies.iter().map(pair).collect())
 }
 
-/// Number of tokens in a quarter of the ring.
 const Q: i64 = 1 << 62;
 
 #[test]
@@ -65,12 +64,9 @@ fn an_empty_ring_has_no_shares() {
     assert_eq!(tokenless.primary_shares(), vec![0.0]);
 }
 
-/// Description of the case, the racks of four nodes, the replication, and the replicas of each of
-/// the four ranges.
+/// Case, racks of four nodes, replication, and the replicas of each of the four ranges.
 type Row<'a> = (&'a str, [&'a str; 4], &'a Replication, [&'a [usize]; 4]);
 
-/// Each of the four nodes owns a quarter of the ring. The racks determine which node stores the
-/// second replica of each quarter.
 #[test]
 fn nodes_of_a_used_rack_are_skipped_while_there_are_others() {
     let ring_of = |racks: [&str; 4]| {
@@ -118,8 +114,8 @@ fn nodes_of_a_used_rack_are_skipped_while_there_are_others() {
     for (what, racks, replication, expected) in rows {
         assert_eq!(replicas(&ring_of(racks), replication), expected, "{what}");
     }
-    // Neighbouring nodes form pairs in the same rack. The first node of each rack also stores a
-    // replica of the ranges of the other rack.
+    // Neighbours are in the same rack. The first node of each rack also replicates the other rack's
+    // ranges.
     let ring = ring_of(["r1", "r1", "r2", "r2"]);
     assert_eq!(ring.shares(&two), vec![0.75, 0.25, 0.75, 0.25]);
 }
@@ -184,8 +180,7 @@ fn replication_is_read_as_the_server_writes_it() {
     }
 }
 
-/// Generates rings of up to 12 nodes in up to 3 data centers with up to 4 racks each, with
-/// arbitrary tokens.
+/// Generates rings of up to 12 nodes in up to 3 data centers with up to 4 racks each.
 fn rings() -> impl Strategy<Value = Vec<NodeInfo>> {
     let one = (
         0..3u8,

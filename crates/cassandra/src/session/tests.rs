@@ -15,8 +15,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 fn preparing_tells_what_the_markers_take() {
     let mut prepared = 4i32.to_be_bytes().to_vec();
     prepared.extend(string("id"));
-    // The numbers mean: all columns belong to one table, the statement has two markers, and the
-    // partition key has no marker.
+    // Flag for a global table, number of bind markers, and number of partition key indexes.
     for number in [1i32, 2, 0] {
         prepared.extend(number.to_be_bytes());
     }
@@ -24,7 +23,7 @@ fn preparing_tells_what_the_markers_take() {
     for (name, typ) in [("a", 0x0002u16), ("b", 0x000D)] {
         prepared.extend([string(name), typ.to_be_bytes().to_vec()].concat());
     }
-    // The statement returns no rows.
+    // Flag for results without metadata, and number of columns.
     prepared.extend([4i32.to_be_bytes(), 0i32.to_be_bytes()].concat());
     let address = serve(vec![
         (opcode::READY, Vec::new()),
@@ -173,9 +172,9 @@ fn long_statements_are_shortened_between_characters() {
     assert_eq!(shorten(&long).chars().count(), STATEMENT_CHARS_SHOWN + 1);
 }
 
-/// Starts a server like Cassandra 2.1, which accepts one version or no version. The server refuses
-/// other versions in a frame of its own newest version, and then closes the connection. Also
-/// returns the versions that clients requested.
+/// Starts a server like Cassandra 2.1, which accepts only the version `only`. The server refuses
+/// other versions in a frame of its newest version, and then closes the connection. Also returns
+/// the versions that clients requested.
 fn takes(only: Option<u8>, newest: u8) -> (SocketAddr, Arc<Mutex<Vec<u8>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

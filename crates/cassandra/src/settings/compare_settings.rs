@@ -1,5 +1,5 @@
-//! Compares requested settings with those that a server reports. Compares values instead of texts,
-//! because servers write `1GiB` as `1024MiB` and `10s` as `10000ms`.
+//! Compares requested settings with reported ones. Compares values instead of texts, because
+//! servers report `1GiB` as `1024MiB` and `10s` as `10000ms`.
 
 mod java_text;
 
@@ -8,18 +8,17 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use target_spec::jvm_size;
 
-/// Requested value of a key in `cassandra.yaml`, and the result of comparing it with the value that
-/// the server reports.
+/// Requested value of a `cassandra.yaml` key, compared with the reported value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SettingPair {
-    /// Key in `cassandra.yaml`. If the server flattens a nested key, the key contains dots.
+    /// Key in `cassandra.yaml`. The key of a flattened nested setting contains dots.
     pub key: String,
     pub wanted: String,
     pub effect: Effect,
 }
 
-/// Looks up a key of `cassandra.yaml` in `system_views.settings`. The server flattens most nested
-/// keys with dots, and shows some nested values as one text.
+/// Compares a `cassandra.yaml` key with the rows of `system_views.settings`. The server flattens
+/// most nested keys with dots, and reports some nested values as one text.
 pub(crate) fn yaml(key: &str, value: &Value, rows: &BTreeMap<String, String>) -> Vec<SettingPair> {
     if let Some(row) = rows.get(key) {
         return vec![SettingPair {
@@ -33,7 +32,7 @@ pub(crate) fn yaml(key: &str, value: &Value, rows: &BTreeMap<String, String>) ->
             .iter()
             .flat_map(|(name, value)| yaml(&format!("{key}.{name}"), value, rows))
             .collect(),
-        // A class with parameters may be written as a list of one element.
+        // The file may contain a class with parameters as a list of one element.
         Value::Array(list) if matches!(list.as_slice(), [Value::Object(_)]) => {
             yaml(key, &list[0], rows)
         }
@@ -47,8 +46,8 @@ pub(crate) fn yaml(key: &str, value: &Value, rows: &BTreeMap<String, String>) ->
     }
 }
 
-/// Values of which the server shows only a part. The server stores `mmap_index_only` as `standard`
-/// for data files and as `mmap` for index files (`DatabaseDescriptor` of 4.0 to 6.0). It shows only
+/// Values that the server reports only partly. For `mmap_index_only`, the server uses `standard`
+/// for data files and `mmap` for index files (`DatabaseDescriptor` of 4.0 to 6.0). It reports only
 /// the value for data files.
 const SHOWN_IN_PART: [(&str, &str); 1] = [("mmap_index_only", "standard")];
 
@@ -60,7 +59,6 @@ pub fn plain(value: &Value) -> String {
     }
 }
 
-/// Compares a requested value with the row that the server shows.
 fn effect(value: &Value, row: &str) -> Effect {
     let is_left_to_it = match value {
         Value::Null => !same("null", row),
@@ -84,7 +82,7 @@ fn effect(value: &Value, row: &str) -> Effect {
     }
 }
 
-/// Returns true if two texts represent the same value of a setting.
+/// Returns true if two texts represent the same value.
 pub fn same(wanted: &str, shown: &str) -> bool {
     let (wanted, shown) = (wanted.trim(), shown.trim());
     if wanted.eq_ignore_ascii_case(shown) {
@@ -96,13 +94,13 @@ pub fn same(wanted: &str, shown: &str) -> bool {
     if let (Some(wanted), Some(shown)) = (quantity(wanted), quantity(shown)) {
         return wanted == shown;
     }
-    // The name of a class may be written with or without its package.
+    // A class name may be given with or without its package.
     let is_class_of =
         |short: &str, long: &str| !short.is_empty() && long.ends_with(&format!(".{short}"));
     is_class_of(wanted, shown) || is_class_of(shown, wanted)
 }
 
-/// Units. Each row contains the unit, its dimension, and its size in the smallest unit.
+/// Unit, dimension, and size in the smallest unit of the dimension.
 const UNITS: [(&str, &str, f64); 16] = [
     ("ns", "time", 1.0),
     ("us", "time", 1e3),
@@ -123,7 +121,7 @@ const UNITS: [(&str, &str, f64); 16] = [
 ];
 
 /// Parses a number with a unit in the syntax of `cassandra.yaml`. Returns the dimension (`time`,
-/// `size`, `rate` or `number`), and the value in the smallest unit of the dimension.
+/// `size`, `rate` or `number`), and the value in the smallest unit of this dimension.
 pub fn quantity(text: &str) -> Option<(&'static str, f64)> {
     let end = text
         .find(|c: char| !(c.is_ascii_digit() || ".-+eE".contains(c)))
@@ -134,18 +132,15 @@ pub fn quantity(text: &str) -> Option<(&'static str, f64)> {
     Some((what, number * factor))
 }
 
-/// A JVM flag that is in effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flag {
-    /// Value of the flag.
     pub value: String,
     /// Origin of the value, such as `command line`, `ergonomic` or `default`.
     pub origin: String,
 }
 
 impl Flag {
-    /// Returns the value of the flag. Adds the origin of the value unless the origin is the command
-    /// line.
+    /// Returns the value, followed by its origin unless it comes from the command line.
     pub fn with_origin(&self) -> String {
         if self.origin == "command line" {
             self.value.clone()
@@ -155,8 +150,8 @@ impl Flag {
     }
 }
 
-/// Parses the output of `VM.flags -all`, such as `uintx MaxHeapSize = 1073741824 {product} {command
-/// line}`.
+/// Parses the output of `VM.flags -all`, with lines such as `uintx MaxHeapSize = 1073741824
+/// {product} {command line}`.
 pub fn flags(text: &str) -> BTreeMap<String, Flag> {
     let flag = |line: &str| -> Option<(String, Flag)> {
         let (name, rest) = line.split_once('=')?;
@@ -174,18 +169,15 @@ pub fn flags(text: &str) -> BTreeMap<String, Flag> {
     text.lines().filter_map(flag).collect()
 }
 
-/// A parsed JVM option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JvmOption<'a> {
-    /// Flag with name and value.
     Flag(&'a str, String),
-    /// System property with name and value.
     Property(&'a str, &'a str),
-    /// Other option, which cassay searches for verbatim among the arguments.
+    /// Option that cassay searches for verbatim among the arguments.
     Other,
 }
 
-/// Short options, each with the flag that it sets.
+/// Short options, and the flags that they set.
 const SHORT: [(&str, &str); 4] = [
     ("-Xms", "InitialHeapSize"),
     ("-Xmx", "MaxHeapSize"),
@@ -193,7 +185,6 @@ const SHORT: [(&str, &str); 4] = [
     ("-Xss", "ThreadStackSize"),
 ];
 
-/// Parses one JVM option.
 pub fn jvm_option(option: &str) -> JvmOption<'_> {
     if let Some(flag) = option.strip_prefix("-XX:") {
         if let Some(name) = flag.strip_prefix('+') {
@@ -213,7 +204,7 @@ pub fn jvm_option(option: &str) -> JvmOption<'_> {
     for (short, name) in SHORT {
         let size = option.strip_prefix(short).and_then(jvm_size);
         match size {
-            // `ThreadStackSize` is in KiB.
+            // `ThreadStackSize` has the unit KiB.
             Some(bytes) if name == "ThreadStackSize" => {
                 return JvmOption::Flag(name, (bytes / 1024).to_string());
             }
@@ -224,9 +215,8 @@ pub fn jvm_option(option: &str) -> JvmOption<'_> {
     JvmOption::Other
 }
 
-/// Returns true if a flag has the requested value. A heap size may be larger than requested,
-/// because the JVM rounds it up to the granularity of the heap. The granularity is at most 32 MiB,
-/// the size of the largest G1 region.
+/// Returns true if a flag has the requested value. The JVM rounds heap sizes up to its granularity,
+/// which is at most the size of the largest G1 region, 32 MiB.
 pub fn flag_holds(name: &str, wanted: &str, shown: &str) -> bool {
     const REGION_BYTES_MAX: u64 = 32 << 20;
     if wanted.eq_ignore_ascii_case(shown) {
@@ -239,8 +229,7 @@ pub fn flag_holds(name: &str, wanted: &str, shown: &str) -> bool {
     matches!((wanted.parse::<f64>(), shown.parse::<f64>()), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Parses the lines of `VM.info` about the container that the JVM detects. Returns an empty result
-/// if the JVM does not run in a container.
+/// Parses the container section of `VM.info`. The result is empty outside a container.
 pub fn container(text: &str) -> BTreeMap<String, String> {
     let section = text
         .lines()
@@ -249,8 +238,7 @@ pub fn container(text: &str) -> BTreeMap<String, String> {
         .take_while(|line| !line.trim().is_empty());
     let pair = |line: &str| {
         let (name, value) = line.split_once(':')?;
-        // The usage of resources and the number of tasks change continuously, so they are not part
-        // of the configuration.
+        // Resource usage and the number of tasks are not configuration.
         if name.contains("usage") || name.contains("number of tasks") {
             return None;
         }
@@ -259,7 +247,7 @@ pub fn container(text: &str) -> BTreeMap<String, String> {
     section.filter_map(pair).collect()
 }
 
-/// Returns the distinct names of class data archives among the mappings that `VM.info` lists.
+/// Returns the distinct names of class data archives that `VM.info` lists as mapped.
 pub fn archives(text: &str) -> Vec<String> {
     let mapped = text.lines().skip_while(|line| !line.starts_with("Dynamic libraries:"));
     let mut names: Vec<String> = mapped
@@ -272,19 +260,19 @@ pub fn archives(text: &str) -> Vec<String> {
     names
 }
 
-/// Parses a size in `VM.info`, which has the form `3145728 k` or is a plain number of bytes.
+/// Parses a size in `VM.info`, such as `3145728 k` or a number of bytes.
 pub fn container_bytes(text: &str) -> Option<u64> {
     jvm_size(&text.replace(' ', ""))
 }
 
-/// Parses a Java properties file, as `VM.system_properties` prints it.
+/// Parses a Java properties file, the output format of `VM.system_properties`.
 pub fn properties(text: &str) -> BTreeMap<String, String> {
     let pair = |line: &str| -> Option<(String, String)> {
         if line.starts_with('#') {
             return None;
         }
         let mut end = line.find('=')?;
-        // An equals sign within a name is escaped.
+        // A name may contain escaped equals signs.
         while end > 0 && line.as_bytes()[end - 1] == b'\\' {
             end += 1 + line[end + 1..].find('=')?;
         }
@@ -293,7 +281,7 @@ pub fn properties(text: &str) -> BTreeMap<String, String> {
     text.lines().filter_map(pair).collect()
 }
 
-/// Removes the backslashes of a properties file. Non-ASCII characters stay escaped.
+/// Removes the backslashes of a properties file. Non-ASCII characters remain escaped.
 fn unescape(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars();
@@ -405,8 +393,6 @@ mod tests {
         assert!(memtable("SkipListMemtable").ends_with("} yes"));
         assert!(memtable("TrieMemtable").ends_with("} no"));
         assert!(check("disk_access_mode", json!("mmap_index_only")).ends_with("mmap no"));
-        // If the server chose the value of a setting, the report shows the value, but not that the
-        // server chose it.
         let sized = check("concurrent_reads", Value::Null);
         assert!(
             sized.ends_with("? the server chose the value itself, and reports 32"),

@@ -1,6 +1,5 @@
-//! Report of a node. cassay queries the node once for the whole report. Settings come from the
-//! server's virtual table. Flags, properties and the size of the machine come from the JVM. The
-//! module also contains the proofs that follow from the report.
+//! Report of a node, which cassay queries once, and proofs that follow from the report. Settings
+//! come from the server's virtual table. Flags, properties and the machine size come from the JVM.
 
 use super::compare_settings::{self, Flag, JvmOption, SettingPair};
 use super::outcome::{Effect, Proof};
@@ -12,28 +11,26 @@ use std::collections::BTreeMap;
 use target_spec::{Collector, LocalSpec, redact};
 use versions::{Line, Release};
 
-/// Configuration that one node reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeConfiguration {
-    /// Name of the node.
     pub node: String,
-    /// Cassandra version. Empty if the node does not report it.
+    /// Empty if the node does not report its version.
     pub version: String,
-    /// Rows of `system_views.settings`. Empty if they cannot be read.
+    /// Rows of `system_views.settings`. Empty if the table cannot be read.
     pub settings: BTreeMap<String, String>,
-    /// JVM flags that differ from the defaults, and the number of the collector's threads. If the
-    /// origin of a value is not the command line, the origin follows the value, as in `2
-    /// (ergonomic)`. Empty if the JVM cannot be queried.
+    /// JVM flags that differ from the defaults, and the collector's number of threads. A value that
+    /// does not come from the command line is followed by its origin, as in `2 (ergonomic)`. Empty
+    /// if the JVM cannot be queried.
     pub flags: BTreeMap<String, String>,
-    /// Facts about the JVM and about the machine as the JVM sees it: `java`, `name`, `vendor`,
-    /// `version`, `processors`, `memory_bytes` and `class_archives`. Facts about the container have
-    /// the names that the JVM uses.
+    /// Facts about the JVM and its view of the machine: `java`, `name`, `vendor`, `version`,
+    /// `processors`, `memory_bytes` and `class_archives`. Facts about the container have the JVM's
+    /// names.
     pub jvm: BTreeMap<String, String>,
 }
 
 impl Proof {
-    /// Compares the requested `cassandra.yaml` keys with the `system_views.settings` of a node of
-    /// release line `line`.
+    /// Compares the requested `cassandra.yaml` keys with the rows `shown` of
+    /// `system_views.settings`.
     pub fn compare_yaml(
         yaml: &Map<String, Value>,
         shown: &BTreeMap<String, String>,
@@ -46,7 +43,7 @@ impl Proof {
                 *row = line.shown_with_unit(key, row);
             }
         }
-        // Under this key, a number is in the older unit. The server also shows the value in this
+        // A number under this key has an older unit, and the server also reports the value in this
         // unit.
         let whole = |key: &str, value: &Value| match value {
             Value::Number(number) => {
@@ -58,7 +55,7 @@ impl Proof {
         let keys = yaml.iter();
         let all =
             keys.flat_map(|(key, value)| compare_settings::yaml(key, &whole(key, value), &shown));
-        // An empty value is the server's default, which gives every user access.
+        // An empty value means the server's default, `AllowAllAuthenticator`.
         let class = ["authenticator", "authenticator.class_name"];
         let mut classes = class.iter().filter_map(|key| shown.get(*key)).peekable();
         let is_open = classes.peek().is_some()
@@ -80,7 +77,7 @@ impl Proof {
     }
 }
 
-/// Reason why a visible guardrail has no effect on the load.
+/// Reason why a guardrail in effect does not limit the load.
 const GUARDRAIL_BINDS_NOBODY: &str = "a guardrail limits only ordinary users, and nodes without \
                                       authentication treat every client as a superuser";
 
@@ -88,47 +85,41 @@ const SETTINGS: &str = "system_views.settings";
 const FLAGS: &str = "VM.flags";
 const PROPERTIES: &str = "VM.system_properties";
 const ARGUMENTS: &str = "Runtime.InputArguments";
-/// Name of the source of facts about the JVM's container.
+/// Source of facts about the JVM's container.
 pub const CONTAINER: &str = "VM.info";
 const MAPPED: &str = "VM.info";
-/// Name of the source of facts about the JVM itself.
+/// Source of facts about the JVM itself.
 pub const JVM: &str = "JVM";
-/// Key of the JVM fact that lists the mapped class data archives.
+/// Name of the fact that lists the mapped class data archives.
 const ARCHIVES: &str = "class_archives";
-/// Text that a proof shows for a missing option.
 const ABSENT: &str = "absent";
-/// Reason why all facts about the JVM are missing.
 pub const NO_AGENT: &str = "cassay cannot query the JVM: the JVM has no Jolokia agent";
 
 /// Prefix of the names of class data archives that cassay dumped. By this prefix, cassay recognises
-/// an archive among the mappings of a JVM.
+/// its archive among the mappings of a JVM.
 pub const ARCHIVE_PREFIX: &str = "cassandra-classes-";
 
-/// Report that a node gives about itself.
 #[derive(Clone, Debug, Default)]
 pub struct NodeReport {
-    /// Rows of the table `system_views.settings`.
+    /// Rows of `system_views.settings`.
     pub settings: BTreeMap<String, String>,
-    /// Part of the report that comes from the JVM. `None` if the node has no Jolokia agent.
+    /// `None` if the node has no Jolokia agent.
     pub jvm: Option<Jvm>,
 }
 
-/// Part of a report that comes from the JVM.
 #[derive(Clone, Debug, Default)]
 pub struct Jvm {
-    /// All flags of the JVM, by name.
     pub flags: BTreeMap<String, Flag>,
-    /// System properties of the JVM.
     pub properties: BTreeMap<String, String>,
     /// Arguments of the JVM's command line.
     pub arguments: Vec<String>,
-    /// Facts about the JVM, in the form of [`NodeConfiguration::jvm`].
+    /// Facts about the JVM, as in [`NodeConfiguration::jvm`].
     pub facts: BTreeMap<String, String>,
 }
 
 impl Node<'_> {
-    /// Requests the settings from the node, and flags, properties and the size of the machine from
-    /// its JVM. If the MBeans are not accessible, the part from the JVM is absent.
+    /// Requests the settings from the node, and the other parts from its JVM. `jvm` is `None` if
+    /// the MBeans are not accessible.
     ///
     /// # Errors
     /// The node or its JVM does not answer.
@@ -149,7 +140,7 @@ impl Node<'_> {
 const RUNTIME: &str = "java.lang:type=Runtime";
 const SYSTEM: &str = "java.lang:type=OperatingSystem";
 
-/// Reads facts about the version and the machine from a JVM.
+/// Reads the JVM facts of [`NodeConfiguration::jvm`].
 ///
 /// # Errors
 /// The Jolokia agent does not answer.
@@ -200,11 +191,11 @@ fn see_jvm(jolokia: &Jolokia) -> Result<Jvm> {
 }
 
 impl NodeReport {
-    /// Returns the part of the report that is stored in records.
+    /// Returns the part of the report that records contain.
     pub fn configuration(self, node: &str, release: &Release) -> NodeConfiguration {
         let jvm = self.jvm.unwrap_or_default();
         let flag = |(name, flag): (String, Flag)| {
-            // The JVM derives this flag from the number of CPUs, but reports its origin as default.
+            // The JVM derives this flag from the number of CPUs, but reports the origin `default`.
             let is_told = flag.origin != "default" || name == "ParallelGCThreads";
             is_told.then(|| (name, flag.with_origin()))
         };
@@ -244,8 +235,7 @@ impl NodeReport {
         let line = spec.release.line();
         proofs.extend(Proof::compare_yaml(&yaml, &self.settings, node, line));
         for (index, option) in spec.jvm_options.iter().enumerate() {
-            // If an option is repeated, only the last occurrence takes effect, so only this one is
-            // verified.
+            // The last occurrence of a repeated option takes effect.
             let key = |option: &str| self.option(option, node).key;
             let later = &spec.jvm_options[index + 1..];
             if !later.iter().any(|other| key(other) == key(option)) {
@@ -274,8 +264,7 @@ impl NodeReport {
         }
     }
 
-    /// Verifies that the JVM has mapped the archive of the server's classes, in addition to Java's
-    /// own archive.
+    /// Verifies that the JVM has mapped the archive of Cassandra's classes.
     fn sharing_proof(&self, node: &str) -> Proof {
         let judged = self.jvm.as_ref().map(|jvm| {
             let mapped = jvm.facts.get(ARCHIVES).map_or("", String::as_str);
@@ -294,7 +283,6 @@ impl NodeReport {
         }
     }
 
-    /// Verifies one JVM option.
     pub fn option(&self, option: &str, node: &str) -> Proof {
         let (key, wanted, parsed) = jvm_key(option);
         let (shown, source) = match &self.jvm {
@@ -315,7 +303,7 @@ impl NodeReport {
 }
 
 impl Jvm {
-    /// Returns the value of an option, the result of the comparison, and the source.
+    /// Returns the reported value of an option, the result of the comparison, and the source.
     fn option(&self, option: &str, wanted: &str, parsed: &JvmOption<'_>) -> ShownSetting {
         match parsed {
             JvmOption::Flag(name, _) => match self.flags.get(*name) {
@@ -336,7 +324,7 @@ impl Jvm {
         }
     }
 
-    /// Looks up an option that is visible only in the argument list.
+    /// Looks up an option among the arguments, the only place where the JVM shows it.
     fn argument(&self, option: &str, wanted: &str) -> ShownSetting {
         let given = self.arguments.iter().any(|argument| argument == option);
         let shown = if given { wanted } else { ABSENT };
@@ -344,7 +332,7 @@ impl Jvm {
     }
 }
 
-/// Masks secrets in a proof after the comparison, so the result of the proof does not change.
+/// Masks secrets in a proof. The result of the proof remains.
 fn hide(mut proof: Proof) -> Proof {
     let is_said = |value: &str| [ABSENT, "given"].contains(&value);
     let mask = |value: &mut String| {
@@ -363,7 +351,7 @@ fn hide(mut proof: Proof) -> Proof {
     proof
 }
 
-/// Returns the key, the requested value and the kind of an option.
+/// Returns the key, the requested value and the parsed form of an option.
 fn jvm_key(option: &str) -> (String, String, JvmOption<'_>) {
     let parsed = compare_settings::jvm_option(option);
     let (key, wanted) = match &parsed {
@@ -374,7 +362,7 @@ fn jvm_key(option: &str) -> (String, String, JvmOption<'_>) {
     (key, wanted, parsed)
 }
 
-/// The shown value, true if it is the requested value, and the source of the shown value.
+/// Reported value, true if this value is the requested one, and source.
 type ShownSetting = (String, bool, &'static str);
 
 #[cfg(test)]
@@ -396,7 +384,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Formats proofs, one per line, such as `key: value yes`.
+    /// Formats each proof as a line such as `key: value yes`.
     pub(in crate::settings) fn brief(proofs: &[Proof]) -> Vec<String> {
         let line = |one: &Proof| match &one.effect {
             Effect::InEffect(shown) => format!("{}: {shown} yes", one.key),

@@ -1,20 +1,15 @@
-//! Results of checking whether a requested setting is in effect.
+//! Results of the checks whether requested settings are in effect.
 
-/// A requested setting, and the result of checking it on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proof {
-    /// Name of the node.
     pub node: String,
-    /// Name of the setting. For a node, for example, it is a key of `cassandra.yaml`, a JVM option
-    /// without its value, `heap`, `collector` or `class_sharing`. A key has dots if the server
-    /// flattens it. For a host, it is the name of a limit, such as `cpus`, or `volume`. For a
-    /// table, it is an option such as `standard1 compaction.class`.
+    /// Name of the setting. For a node: a key of `cassandra.yaml` (with dots if the server flattens
+    /// it), a JVM option without its value, or a name such as `heap`. For a host: a limit such as
+    /// `cpus`, or `volume`. For a table: an option such as `standard1 compaction.class`.
     pub key: String,
-    /// Value that was requested.
     pub wanted: String,
-    /// Result of the check.
     pub effect: Effect,
-    /// Source from which the value in effect was read.
+    /// Source of the value in effect.
     pub source: &'static str,
 }
 
@@ -22,17 +17,17 @@ pub struct Proof {
 /// proved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// The requested value is in effect. Contains this value as the node shows it.
+    /// The requested value is in effect, as the node reports it.
     InEffect(String),
-    /// Another value is in effect. Contains this other value.
+    /// This other value is in effect.
     NotInEffect(String),
-    /// The value is not visible. Contains the reason.
+    /// The node does not report the value, for this reason.
     NotShown(String),
 }
 
 impl Effect {
-    /// Creates the result from the shown value and the result of the comparison. `None` means that
-    /// the value is not visible, for the reason `why`.
+    /// Creates the result from the reported value and its comparison. `why` is the reason for
+    /// `None`, a value that the node does not report.
     pub fn from_comparison(shown: Option<(String, bool)>, why: &str) -> Effect {
         match shown {
             Some((shown, true)) => Effect::InEffect(shown),
@@ -41,8 +36,8 @@ impl Effect {
         }
     }
 
-    /// Returns the value in effect, even if it differs from the requested value. Returns `None` if
-    /// the value is not visible.
+    /// Returns the value in effect, even if it differs from the requested one. `None` means that
+    /// the node does not report the value.
     pub fn shown(&self) -> Option<&str> {
         match self {
             Effect::InEffect(shown) | Effect::NotInEffect(shown) => Some(shown),
@@ -50,7 +45,6 @@ impl Effect {
         }
     }
 
-    /// Returns true if the node reported the requested value.
     pub fn is_proved(&self) -> bool {
         matches!(self, Effect::InEffect(_))
     }

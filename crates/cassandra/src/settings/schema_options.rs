@@ -1,4 +1,4 @@
-//! Verifies table options against the schema that each node itself reports.
+//! Verifies requested table options against each node's own schema.
 
 mod replication;
 
@@ -15,28 +15,28 @@ use std::collections::BTreeMap;
 const TABLES: &str = "system_schema.tables";
 const KEYSPACES: &str = "system_schema.keyspaces";
 
-/// Options of a table or keyspace, by the name of the column.
+/// Options of a table or keyspace, by column name.
 type Columns = BTreeMap<String, Value>;
 
-/// An option of a table or a keyspace, as it occurs after `WITH` in CQL.
+/// Option of a table or keyspace, as given after `WITH` in CQL.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemaOption {
-    /// Name of the option, such as `compaction` or `gc_grace_seconds`.
+    /// Name, such as `compaction` or `gc_grace_seconds`.
     pub name: String,
-    /// Requested value. If the value is a map, its entries are checked one by one.
+    /// Requested value. The entries of a map are checked one by one.
     pub value: Json,
 }
 
-/// A query for options: name of the table or keyspace, schema table, condition that selects the
-/// row, and requested options.
+/// Query for options: name of the table or keyspace, schema table, condition for the row, and
+/// requested options.
 type OptionRows<'a> = (&'a str, &'static str, String, &'a [SchemaOption]);
 
 impl Node<'_> {
-    /// Compares the requested options of each table with the node's schema. `tables` contains the
-    /// options by table name.
+    /// Compares the requested options of each table with the node's schema. The keys of `tables`
+    /// are table names.
     ///
     /// # Errors
-    /// The node does not answer, or does not have one of the tables.
+    /// The node does not answer, or lacks one of the tables.
     pub fn table_proofs(
         &self,
         keyspace: &str,
@@ -55,7 +55,7 @@ impl Node<'_> {
     /// Compares the requested options of a keyspace with the node's schema.
     ///
     /// # Errors
-    /// The errors of [`Node::table_proofs`].
+    /// The node does not answer, or lacks the keyspace.
     pub fn keyspace_proofs(&self, keyspace: &str, options: &[SchemaOption]) -> Result<Vec<Proof>> {
         let is_it = format!("keyspace_name = {}", literal(keyspace));
         self.option_proofs(&[(keyspace, KEYSPACES, is_it, options)])
@@ -90,7 +90,7 @@ fn columns(session: &mut Session, source: &str, is_it: &str) -> Result<Columns> 
     Ok(found.columns.into_iter().zip(row).collect())
 }
 
-/// Returns one proof for a plain option, or one proof for each entry of a map.
+/// Returns one proof for a plain option, or one proof per entry of a map.
 fn option_proofs(
     node: &str,
     (whose, source): (&str, &'static str),
@@ -138,7 +138,7 @@ fn option_proofs(
     }
 }
 
-/// Formats a plain value. Returns `None` for other values.
+/// Formats a plain value. Returns `None` for collections.
 fn in_words(value: &Value) -> Option<String> {
     match value {
         Value::Text(text) => Some(text.clone()),
@@ -149,9 +149,8 @@ fn in_words(value: &Value) -> Option<String> {
     }
 }
 
-/// Returns the value of an entry of a map option. The server stores some entries under another
-/// name. It does not store an entry that follows from other entries. Returns `None` if the server
-/// shows no value for the entry.
+/// Returns the value of a map option's entry. The server renames some entries, and omits entries
+/// that follow from others. Returns `None` if the value is unknown.
 fn entry_of(option: &str, key: &str, shown: &BTreeMap<String, String>) -> Option<String> {
     if let Some(found) = shown.get(key) {
         return Some(found.clone());

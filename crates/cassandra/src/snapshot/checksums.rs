@@ -1,14 +1,13 @@
 //! Verifies the files of a snapshot, byte for byte.
 //!
-//! An import does not notice a changed byte in a table's file, although such a byte changes the
+//! An import does not detect a changed byte in a table's file, although the byte changes the
 //! measurement. So cassay reads all bytes before it uses a snapshot. It compares `Data.db` with the
-//! CRC-32 that the server wrote next to it. It compares each other file with the CRC-32 from the
-//! time of the snapshot.
+//! server's CRC-32, and each other file with the CRC-32 from the creation of the snapshot.
 //!
-//! Invariants: the agent of a file's host reads the file. It reads the file only once while the
-//! inode, size and modification time of the file remain the same. Hard links share the modification
-//! time, so the check also notices a change through a link in the table's folder. Reading leaves no
-//! pages in the page cache, because cached pages would change the measurement.
+//! Invariants: the agent on the file's host reads the file only once while the inode, size and
+//! modification time remain the same. Hard links share the modification time, so the check also
+//! detects a change through a link in the table's folder. Reading does not fill the page cache,
+//! because cached pages would change the measurement.
 
 use super::manifest::{self, Manifest, TableRecord};
 use super::sstables::{self, TableFiles};
@@ -21,13 +20,12 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 const PROBLEMS_SHOWN: usize = 8;
 
-/// A file, with its metadata at the time of its verification.
+/// Metadata of a file when it was verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct CheckedFile {
-    /// Agent that read the file.
     agent: Identity,
-    /// Metadata of the file from before it was read. If the file changes while it is being read,
-    /// the metadata no longer matches, and the next check reads the file again.
+    /// File id from before the read. A change during the read invalidates this id, so the next
+    /// check reads the file again.
     id: FileId,
     bytes: u64,
     crc: u32,
@@ -35,12 +33,11 @@ struct CheckedFile {
 
 static CHECKED_FILES: LazyLock<Mutex<HashSet<CheckedFile>>> = LazyLock::new(Mutex::default);
 
-/// Selects the files to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// Read files that were not yet verified, or have changed since their verification.
+    /// Read only files that are not verified or have changed since.
     Once,
-    /// Read every file, even if it was already verified.
+    /// Read every file.
     Always,
 }
 
@@ -77,10 +74,10 @@ pub fn seal(host: &Agent, folder: &Path, files: &mut TableFiles) -> Result<()> {
     refuse(&problems)
 }
 
-/// Compares the files of a snapshot's folder with the manifest of the snapshot.
+/// Compares the files in a snapshot's folder with the snapshot's manifest.
 ///
 /// # Errors
-/// Files are missing or changed. The message contains their names.
+/// Files are missing or changed. The message names these files.
 pub fn check(host: &Agent, folder: &Path, which: Reading) -> Result<()> {
     let manifest = Manifest::read(host, folder)?;
     let mut problems = Vec::new();
@@ -100,8 +97,8 @@ pub fn check(host: &Agent, folder: &Path, which: Reading) -> Result<()> {
     refuse(&problems)
 }
 
-/// Compares sizes and digests of a table's files, without reading the files. Returns the files that
-/// must be read. Each returned file has the record to store if its bytes are right.
+/// Compares the sizes and digests of a table's files without reading the files. Returns the files
+/// to read, each with the record to store if the bytes are correct.
 fn compare(
     host: &Agent,
     at: &Path,
@@ -124,7 +121,7 @@ fn compare(
                 file.bytes
             ));
         }
-        // If the manifest has no checksum of a file, only the size of the file can be compared.
+        // Without a checksum in the manifest, only the size can be compared.
         let seen = crc.map(|crc| CheckedFile {
             agent: host.process(),
             id: entry.id,
@@ -137,7 +134,6 @@ fn compare(
     };
     for sstable in &table.sstables {
         let named = |end: &str| format!("{}{end}", sstable.prefix);
-        // The digest file must be the one from the time of the snapshot.
         match found.get(&named(sstables::DIGEST)).map(|one| sstables::read_digest(at, one)) {
             Some(Ok(Some(digest))) if digest != sstable.digest => {
                 let path = at.join(named(sstables::DIGEST));
@@ -147,7 +143,7 @@ fn compare(
                 ));
             }
             Some(Err(error)) => problems.push(format!("{error:#}")),
-            // A missing digest file is reported below, together with the other files.
+            // The loop below reports a missing digest file.
             _ => {}
         }
         for file in &sstable.files {
@@ -164,7 +160,7 @@ fn compare(
     unread
 }
 
-/// Forgets which files were verified, so that the next check reads all files again.
+/// Makes the next check read all files again.
 pub fn doubt() {
     CHECKED_FILES.lock().unwrap_or_else(PoisonError::into_inner).clear();
 }
@@ -204,8 +200,8 @@ mod tests {
     use crate::snapshot::manifest::TableRecord;
     use std::path::PathBuf;
 
-    /// Creates a snapshot of one table in a temporary folder. Returns the folder of the snapshot,
-    /// its agent, and the folder of the table's files.
+    /// Creates a snapshot of one table. Returns its folder, its agent, and the folder of the
+    /// table's files.
     fn snapshot(root: &Path) -> (PathBuf, Agent, PathBuf) {
         let host = agent::in_thread(root).unwrap();
         let folder = manifest::folder(root, "s");
@@ -227,8 +223,7 @@ mod tests {
         }
     }
 
-    /// In a test with a real server, the server imported and served four changed bytes without an
-    /// error.
+    /// A real server imported and served four changed bytes without an error.
     #[test]
     fn a_changed_byte_in_any_file_is_found_by_its_name() {
         let root = tempfile::tempdir().unwrap();
@@ -243,8 +238,7 @@ mod tests {
             let mut after = before.clone();
             after[0] ^= 1;
             std::fs::write(&path, &after).unwrap();
-            // The clock of a file system may not advance for some milliseconds, so the test sets
-            // the time itself.
+            // The clock of a file system may not advance for some milliseconds.
             let file = std::fs::File::options().write(true).open(&path).unwrap();
             file.set_modified(std::time::UNIX_EPOCH).unwrap();
             let text = why(&host, &folder, Reading::Once);
@@ -264,8 +258,6 @@ mod tests {
         }
     }
 
-    /// Once verified, a file with unchanged metadata is not read again, until the caller calls
-    /// `doubt` or requests all bytes.
     #[test]
     fn a_file_is_read_once_and_again_after_a_doubt() {
         let root = tempfile::tempdir().unwrap();
@@ -275,8 +267,7 @@ mod tests {
         let file = std::fs::File::options().write(true).open(&path).unwrap();
         let modified = file.metadata().unwrap().modified().unwrap();
         std::os::unix::fs::FileExt::write_at(&file, b"X", 0).unwrap();
-        // The test simulates a failing disk, which returns different bytes although the metadata
-        // has not changed.
+        // A failing disk returns different bytes with unchanged metadata.
         file.set_modified(modified).unwrap();
         assert_eq!(why(&host, &folder, Reading::Once), "whole");
         assert!(why(&host, &folder, Reading::Always).contains("is damaged"));

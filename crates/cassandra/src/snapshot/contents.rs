@@ -1,9 +1,8 @@
-//! Contents of tables as comparable numbers: rows, bytes per row, SSTables per level, compression
-//! ratio and format versions.
+//! Contents of tables as comparable numbers, such as rows, SSTables per level and format versions.
 //!
-//! A fingerprint ([`super::sstables::Fingerprint`]) proves that two nodes have the same SSTables.
-//! If they differ, the numbers of this module show by how much. They come from the SSTables
-//! themselves, so they are also available for a snapshot that no server has loaded.
+//! If the fingerprints ([`super::sstables::Fingerprint`]) of two nodes differ, these numbers show
+//! by how much. They come from the SSTables, so they are also available for a snapshot that no
+//! server has loaded.
 
 use super::hard_links::TableNow;
 use super::manifest::{self, Manifest};
@@ -15,17 +14,17 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// File name suffix of the component that contains the numbers of partitions and rows.
+/// Suffix of the component with the numbers of partitions and rows.
 const STATISTICS: &str = "Statistics.db";
 
-/// File name suffix of the component that describes the compression.
+/// Suffix of the component with the compression parameters.
 const COMPRESSION: &str = "CompressionInfo.db";
 
-/// Number of bytes to read from the beginning of the component [`COMPRESSION`]. These bytes contain
-/// the name and the options of the compressor.
+/// Number of bytes at the beginning of the component [`COMPRESSION`] that contain the name and the
+/// options of the compressor, and the uncompressed size.
 const COMPRESSION_BYTES: usize = 16 << 10;
 
-/// Maximum size of a `Statistics.db` to read, in bytes. Servers write tens of kB.
+/// Maximum size of a `Statistics.db` that cassay reads, in bytes. Servers write tens of kB.
 const STATISTICS_BYTES_MAX: u64 = 4 << 20;
 
 /// Contents of a table on one node, summed over all SSTables of the table.
@@ -55,15 +54,15 @@ pub struct TableContents {
 }
 
 impl TableContents {
-    /// Returns the average number of bytes in `Data.db` per row. Returns `None` if the number of
-    /// rows is 0 or unknown.
+    /// Returns the average number of bytes in `Data.db` per row. `None` if the number of rows is 0
+    /// or unknown.
     pub fn bytes_per_row(&self) -> Option<f64> {
         let rows = self.rows.filter(|rows| *rows > 0)?;
         Some(self.data_bytes as f64 / rows as f64)
     }
 
-    /// Returns the ratio of the size on disk to the size before compression. Returns `None` if the
-    /// size before compression is 0 or unknown.
+    /// Returns the size on disk divided by the uncompressed size. `None` if the latter is 0 or
+    /// unknown.
     pub fn compression_ratio(&self) -> Option<f64> {
         let whole = self.uncompressed_bytes.filter(|bytes| *bytes > 0)?;
         Some(self.data_bytes as f64 / whole as f64)
@@ -73,17 +72,15 @@ impl TableContents {
 /// Contents of a node's tables, by table name.
 pub type NodeContents = BTreeMap<String, TableContents>;
 
-/// Returns the format version from the prefix of an SSTable's file names, such as `nb` for
-/// `nb-10-big-`.
+/// Returns the format version from a file name prefix, such as `nb` from `nb-10-big-`.
 pub fn format_of(prefix: &str) -> &str {
     prefix.split('-').next().unwrap_or_default()
 }
 
-/// Returns the contents of a table whose files are in `folder`.
+/// Returns the contents of a table with files in `folder`.
 ///
 /// # Errors
-/// A file cannot be read. If a file can be read but not parsed, the function succeeds, and the
-/// numbers of this file are absent.
+/// A file cannot be read. A file that cannot be parsed is not an error: its numbers are absent.
 pub fn read_table(
     host: &Agent,
     folder: &Path,
@@ -128,7 +125,7 @@ fn counts(host: &Agent, folder: &Path, sstable: &Sstable) -> Result<Option<Count
 fn uncompressed_bytes(host: &Agent, folder: &Path, sstable: &Sstable) -> Result<Option<u64>> {
     let name = format!("{}{COMPRESSION}", sstable.prefix);
     if !sstable.files.iter().any(|file| file.name == name) {
-        // An uncompressed table has no `CompressionInfo.db`.
+        // An uncompressed SSTable has no `CompressionInfo.db`.
         let data = sstable.files.iter().find(|file| file.name[sstable.prefix.len()..] == *DATA);
         return Ok(data.map(|data| data.bytes));
     }
@@ -152,8 +149,6 @@ pub fn read_snapshot(host: &Agent, folder: &Path, manifest: &Manifest) -> Result
     manifest.tables.iter().map(of).collect()
 }
 
-/// Returns the current contents of a node's tables.
-///
 /// # Errors
 /// A file cannot be read.
 pub fn read_tables(host: &Agent, tables: &[TableNow]) -> Result<NodeContents> {
@@ -199,8 +194,7 @@ mod tests {
         assert_eq!(found.compression_ratio(), Some(250.0 / 850.0));
         let formats = [("da".to_owned(), 1), ("nb".to_owned(), 2)];
         assert_eq!(found.formats, BTreeMap::from(formats));
-        // If one number is missing, the sum is unknown, because the sum of the other numbers would
-        // be too small.
+        // If one number is missing, the sum is unknown, because a partial sum would be too small.
         std::fs::remove_file(folder.join(format!("nb-2-big-{STATISTICS}"))).unwrap();
         let found = of();
         assert_eq!(

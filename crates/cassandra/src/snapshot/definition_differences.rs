@@ -1,10 +1,9 @@
-//! Compares existing tables with the definitions in another cluster's snapshot. If cassay imported
-//! data into a table with another definition, the server would misread the data or could not read
-//! it.
+//! Compares existing tables with the definitions in another cluster's snapshot. With a different
+//! definition, the server would misread imported data or fail to read it.
 //!
-//! The module compares the statements token by token, as the server describes them. It ignores ids,
-//! because they differ between tables that were created separately. It also ignores an option that
-//! only one definition has, because that definition comes from another Cassandra version.
+//! The module compares DESCRIBE statements token by token. It ignores ids, because separately
+//! created tables have different ids. It also ignores an option that only one definition has,
+//! because the other Cassandra version may not have this option.
 
 use super::table_definitions;
 use crate::session::Session;
@@ -12,22 +11,20 @@ use anyhow::{Result, bail};
 use cql::tokens::{Token, TokenKind};
 use std::collections::BTreeMap;
 
-/// A CREATE statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Definition {
-    /// The object that the statement creates, such as `create table k . t`.
+    /// Type and name of the created object, such as `create table k . t`.
     what: String,
-    /// Columns and keys.
     parts: String,
     options: BTreeMap<String, String>,
 }
 
-/// Returns true if the keyspace has all tables of `statements` with the same definition. Refuses a
-/// keyspace that has only some of the tables, or has a table with a different definition.
+/// Returns true if the keyspace has all tables of `statements` with the same definitions, and false
+/// if it has none of the tables.
 ///
 /// # Errors
-/// The node does not answer, or the keyspace lacks a table or has a different one. The message
-/// contains the difference.
+/// The node does not answer, or the keyspace has only some of the tables, or has a different
+/// definition. The message contains the difference.
 pub fn refuse_different(
     session: &mut Session,
     keyspace: &str,
@@ -58,8 +55,8 @@ pub fn refuse_different(
     }
 }
 
-/// Returns the first difference between the existing and the required definitions. Ignores the
-/// replication of the keyspace, because another check compares the token ranges of each node.
+/// Returns the first difference between existing and required definitions. Ignores the replication,
+/// because another check compares the token ranges.
 fn difference(there: &[String], wanted: &[String], keyspace: &str) -> Option<String> {
     let definitions = |all: &[String]| -> Vec<Definition> {
         let each = all.iter().map(|one| Definition::parse(one));
@@ -78,7 +75,7 @@ fn difference(there: &[String], wanted: &[String], keyspace: &str) -> Option<Str
 impl Definition {
     fn parse(statement: &str) -> Definition {
         let Ok(tokens) = cql::tokens::tokens(statement) else {
-            // A statement that cannot be parsed equals only a statement with identical text.
+            // A statement that cannot be parsed equals only a statement with the same text.
             return Definition {
                 what: statement.to_owned(),
                 parts: String::new(),

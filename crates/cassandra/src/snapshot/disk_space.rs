@@ -1,9 +1,8 @@
-//! Checks that every volume has enough space for a restore, before the restore removes anything
-//! from the volume.
+//! Checks the free space of every volume before a restore removes anything.
 //!
-//! Imports create links and need no space. But TRUNCATE flushes the memtables before it drops them,
+//! Imports create links, which need no space. But TRUNCATE flushes memtables before it drops them,
 //! and the server's own tables and commit log grow. On a full volume, TRUNCATE fails halfway: the
-//! node goes down, and some replicas are empty.
+//! node shuts down, and some replicas are empty.
 
 use crate::mbeans;
 use crate::node_files::NodeFiles;
@@ -13,19 +12,16 @@ use measure::number::bytes;
 
 const MIB: u64 = 1 << 20;
 
-/// Required space in addition to the memtables, in bytes. The server uses this space for two commit
-/// log segments of 32 MiB each (the current and the next one). It also uses it for writes to its
-/// own tables.
+/// Required space in addition to the memtables, in bytes: two commit log segments of 32 MiB (the
+/// current and the next one), and writes to the server's own tables.
 const HEADROOM_BYTES: u64 = 80 * MIB;
 
-/// Refuses a node whose volume has too little space for TRUNCATE.
+/// Checks that a node's volume has enough space for TRUNCATE.
 ///
 /// # Errors
 /// The volume is too small. The message contains the required and the available size, and a remedy.
-/// Nothing has changed on the node.
 pub fn check(place: &NodeFiles<'_>) -> Result<()> {
-    // If a node does not report the size of its memtables, the check requires only the additional
-    // space.
+    // Without the size of the memtables, the check requires only the additional space.
     let memtables = mbeans::memtables_bytes(place.agent()?).unwrap_or(0);
     judge(place, &place.host.space(place.folder)?, memtables)
 }

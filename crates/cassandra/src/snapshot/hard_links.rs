@@ -1,9 +1,8 @@
-//! A node's part of a snapshot: hard links on the node's own volume.
+//! A node's part of a snapshot: hard links on the node's volume.
 //!
-//! The server first creates the links in its own snapshot, because only the server can prevent the
-//! removal of SSTables during that time. cassay then creates further links to the files, in a
-//! folder that DROP and `nodetool clearsnapshot` do not affect. Finally, cassay removes the
-//! server's snapshot.
+//! The server first takes its own snapshot, because only the server can prevent the removal of
+//! SSTables meanwhile. cassay then links these files into a folder that DROP and `nodetool
+//! clearsnapshot` do not affect. Finally, cassay removes the server's snapshot.
 
 use super::checksums::{self, Reading};
 use super::manifest::{self, Manifest, TableRecord};
@@ -15,18 +14,17 @@ use anyhow::{Context, Result, anyhow, bail};
 use host::FileStep;
 use std::path::PathBuf;
 
-/// Takes the snapshot of one node. Writes the manifest last, and then gives the folder its final
-/// name.
+/// Takes the snapshot of one node. The folder gets its final name after the manifest is complete.
 ///
 /// # Errors
-/// The node does not answer, or has SSTables that lack some of their files.
+/// The node does not answer, or has SSTables with missing files.
 pub fn create(place: &NodeFiles<'_>, mut manifest: Manifest, tables: &Tables) -> Result<Manifest> {
     let agent = place.agent()?;
     let (name, keyspace) = (manifest.name.clone(), manifest.keyspace.clone());
     let names: Vec<&str> = tables.keys().map(String::as_str).collect();
     let tag = format!("cassay-{name}");
     let making = manifest::folder_in_making(place.folder, &name);
-    // A command that was killed may have left this folder behind.
+    // A killed command may have left this folder behind.
     place.host.change(vec![FileStep::Remove(making.clone())])?;
     mbeans::clear_snapshot(agent, &tag, &keyspace)?;
     mbeans::take_snapshot(agent, &tag, &keyspace, &names)?;
@@ -61,7 +59,7 @@ pub fn create(place: &NodeFiles<'_>, mut manifest: Manifest, tables: &Tables) ->
 /// Returns the manifest of a node's part of a snapshot.
 ///
 /// # Errors
-/// The node does not have a part of this snapshot. The message lists the node's snapshots.
+/// The node has no part of this snapshot. The message lists the node's snapshots.
 pub fn read(place: &NodeFiles<'_>, name: &str) -> Result<Manifest> {
     let folder = manifest::folder(place.folder, name);
     if !place.has(&folder)? {
@@ -76,11 +74,11 @@ pub fn read(place: &NodeFiles<'_>, name: &str) -> Result<Manifest> {
     Manifest::read(place.host, &folder).with_context(|| place.name.to_string())
 }
 
-/// Checks a node's part of a snapshot before it is used. Refuses the snapshot if files are damaged
-/// or missing. Does not read files again that this process has already verified.
+/// Checks a node's part of a snapshot before use. Does not read files again that this process has
+/// already verified.
 ///
 /// # Errors
-/// Files are damaged or missing. The error names them. Nothing has changed on the node.
+/// Files are damaged or missing. The message names these files.
 pub fn refuse_damaged(place: &NodeFiles<'_>, name: &str) -> Result<()> {
     let folder = manifest::folder(place.folder, name);
     checksums::check(place.host, &folder, Reading::Once).map_err(|error| {
@@ -92,26 +90,22 @@ pub fn refuse_damaged(place: &NodeFiles<'_>, name: &str) -> Result<()> {
     })
 }
 
-/// Returns the step that links the files of one folder into another folder.
+/// Returns the step that links files from one folder into another.
 pub fn link(files: &TableFiles, from: PathBuf, to: PathBuf) -> FileStep {
     let names = files.all().map(|file| file.name.clone()).collect();
     FileStep::Link { from, to, names }
 }
 
-/// Current state of a table on a node.
 pub struct TableNow {
-    /// Name of the table.
     pub name: String,
-    /// Folder of the table's live files.
     pub folder: PathBuf,
-    /// Files of the table.
     pub files: TableFiles,
-    /// Number of SSTables by level, if the compaction strategy has levels.
+    /// Number of SSTables per level, if the compaction strategy has levels.
     pub levels: Option<Vec<u64>>,
 }
 
-/// Returns a node's current tables. Reads the files from the node's folders, and the levels from
-/// the server.
+/// Returns a node's current tables. The files come from the node's folders, the levels from the
+/// server.
 ///
 /// # Errors
 /// The folders cannot be listed, or the node does not answer.
@@ -133,7 +127,6 @@ pub fn tables_now(place: &NodeFiles<'_>, keyspace: &str, tables: &Tables) -> Res
     tables.iter().zip(levels).map(now).collect()
 }
 
-/// Returns the layout of current tables.
 pub fn layout_of(tables: &[TableNow]) -> Fingerprint {
     let layout = |table: &TableNow| {
         let layout = table.files.layout(table.levels.clone());
@@ -144,8 +137,6 @@ pub fn layout_of(tables: &[TableNow]) -> Fingerprint {
     }
 }
 
-/// Returns the layout of a node's current tables.
-///
 /// # Errors
 /// The errors of [`tables_now`].
 pub fn fingerprint(place: &NodeFiles<'_>, keyspace: &str, tables: &Tables) -> Result<Fingerprint> {
@@ -162,7 +153,7 @@ pub fn remove(place: &NodeFiles<'_>, name: &str) -> Result<()> {
         manifest::folder_in_making(place.folder, name),
     );
     let mut steps = vec![FileStep::Remove(to.clone())];
-    // The folder is renamed first, so that a partly removed snapshot never looks complete.
+    // After the rename, a partly removed snapshot never looks complete.
     if place.has(&from)? {
         steps.push(FileStep::Rename {
             from,

@@ -1,5 +1,4 @@
-//! Imports a node's part of a snapshot into the node's emptied tables, and compares the result with
-//! the snapshot.
+//! Imports a node's part of a snapshot into emptied tables, and verifies the result.
 
 use super::hard_links;
 use super::manifest::{self, Manifest};
@@ -11,17 +10,15 @@ use anyhow::{Context, Result, anyhow, bail};
 use measure::clock::{self, Deadline};
 use std::time::Duration;
 
-/// Time limit for the server to delete the files of removed SSTables. The server deletes them in
-/// the background.
+/// Time limit for the server to delete the files of removed SSTables in the background.
 const LEFTOVERS_LIMIT: Duration = Duration::from_secs(10);
 
-/// Interval between two checks of a table's folder.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Imports the files of the snapshot into the tables of one node. The tables must be empty.
+/// Imports the files of the snapshot into the empty tables of one node.
 ///
 /// # Errors
-/// A table is not empty, or the node refuses its files.
+/// A table is not empty, or the node refuses the files.
 pub fn import(place: &NodeFiles<'_>, manifest: &Manifest) -> Result<()> {
     let agent = place.agent()?;
     let keyspace = manifest.keyspace.as_str();
@@ -45,10 +42,10 @@ pub fn import(place: &NodeFiles<'_>, manifest: &Manifest) -> Result<()> {
     Ok(())
 }
 
-/// Waits until the tables of a node match the manifest exactly.
+/// Waits until the tables of a node match the manifest.
 ///
 /// # Errors
-/// The tables still differ after ten seconds. The message contains the difference.
+/// The tables still differ after 10 s. The message contains the difference.
 pub fn compare(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
     let wanted = manifest.fingerprint();
     let deadline = Deadline::after(LEFTOVERS_LIMIT);

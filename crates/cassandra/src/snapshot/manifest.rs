@@ -1,8 +1,7 @@
-//! `snapshots/NAME/manifest.json` of each node, which describes the node's part of a snapshot.
+//! Manifest of a node's part of a snapshot (`snapshots/NAME/manifest.json`).
 //!
-//! cassay writes the manifest last, and then gives the folder its final name. So a snapshot with a
-//! manifest is complete. A node's manifest is self-contained, because it includes the table
-//! definitions.
+//! A folder gets its final name only after cassay has written the manifest, so a snapshot with a
+//! manifest is complete. The manifest includes the table definitions.
 
 use super::sstables::{File, Fingerprint, Sstable, SstableIdentity, TableFiles};
 use crate::node_files::NodeFiles;
@@ -11,69 +10,57 @@ use host::{Agent, Entry, FileStep};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Format number of the file.
 const FORMAT: u32 = 1;
 
 const FILE: &str = "manifest.json";
 
-/// Name of the folder, within a node's folder, that contains all snapshots. It is on the same
-/// volume as Cassandra's data, but `nodetool clearsnapshot` and DROP do not affect it.
+/// Folder of all snapshots, within a node's folder. It is on the volume of Cassandra's data, but
+/// `nodetool clearsnapshot` and DROP do not affect it.
 const FOLDER: &str = "snapshots";
 
 /// Maximum length of a snapshot name, which becomes part of a folder name on the server.
 const NAME_CHARS_MAX: usize = 80;
 
-/// Description of a node's part of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Format number of the file.
     pub format: u32,
-    /// Name of the snapshot.
     pub name: String,
-    /// Keyspace of the snapshot's tables.
     pub keyspace: String,
-    /// Creation time of the snapshot, in nanoseconds since 1970.
+    /// Nanoseconds since 1970.
     pub created_unix_ns: u64,
-    /// Version of Cassandra that wrote the files.
+    /// Cassandra version that wrote the files.
     pub version: String,
     /// Statements that create the keyspace and its tables.
     pub schema: Vec<String>,
-    /// Tables of the snapshot.
     pub tables: Vec<TableRecord>,
 }
 
-/// A table in the manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableRecord {
-    /// Name of the table.
     pub name: String,
-    /// Id of the table at the time of the snapshot, as 32 hexadecimal digits.
+    /// Table id at the time of the snapshot, as 32 hexadecimal digits.
     pub id: String,
-    /// Number of SSTables by level, if the compaction strategy has levels.
+    /// Number of SSTables per level, if the compaction strategy has levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub levels: Option<Vec<u64>>,
-    /// SSTables of the table.
     pub sstables: Vec<SstableRecord>,
     /// Files of indexes, which are in separate folders.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub indexes: Vec<File>,
 }
 
-/// An SSTable in the manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SstableRecord {
-    /// Common prefix of the SSTable's file names.
+    /// Common prefix of the file names.
     pub prefix: String,
-    /// CRC-32 of the SSTable's data.
+    /// CRC-32 of the data file.
     pub digest: u32,
-    /// Size of the SSTable's data file, in bytes.
+    /// Size of the data file, in bytes.
     pub data_bytes: u64,
-    /// Files of the SSTable.
     pub files: Vec<File>,
 }
 
 impl TableRecord {
-    /// Creates the description of a table from its files.
     pub fn new(name: String, id: String, levels: Option<Vec<u64>>, files: TableFiles) -> Self {
         let record = |one: Sstable| SstableRecord {
             prefix: one.prefix,
@@ -90,7 +77,6 @@ impl TableRecord {
         }
     }
 
-    /// Returns the files of the table.
     pub fn files(&self) -> TableFiles {
         let sstable = |one: &SstableRecord| Sstable {
             prefix: one.prefix.clone(),
@@ -109,7 +95,7 @@ impl TableRecord {
 }
 
 impl Manifest {
-    /// Creates the description of a snapshot. The description contains no tables yet.
+    /// Creates a manifest without tables.
     pub fn new(name: &str, keyspace: &str, version: &str, schema: Vec<String>) -> Manifest {
         Manifest {
             format: FORMAT,
@@ -122,7 +108,6 @@ impl Manifest {
         }
     }
 
-    /// Returns the layout of the snapshot's tables.
     pub fn fingerprint(&self) -> Fingerprint {
         let layout = |table: &TableRecord| {
             let layout = table.files().layout(table.levels.clone());
@@ -133,7 +118,6 @@ impl Manifest {
         }
     }
 
-    /// Returns the number of the snapshot's files.
     pub fn files_count(&self) -> u64 {
         let count = |table: &TableRecord| table.files().all().count() as u64;
         self.tables.iter().map(count).sum()
@@ -151,7 +135,7 @@ impl Manifest {
     /// Reads the manifest in a snapshot's folder.
     ///
     /// # Errors
-    /// The snapshot has no manifest, or its manifest has another format.
+    /// The manifest is missing, or has another format.
     pub fn read(host: &Agent, snapshot: &Path) -> Result<Manifest> {
         let path = snapshot.join(FILE);
         let manifest: Manifest = serde_json::from_slice(&host.read(&path)?)
@@ -160,8 +144,6 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Refuses a manifest in another format.
-    ///
     /// # Errors
     /// The format differs. The message contains both format numbers.
     pub fn check_format(&self) -> Result<()> {
@@ -175,31 +157,28 @@ impl Manifest {
     }
 }
 
-/// Returns the folder of all snapshots of a node.
 pub fn snapshots_folder(node: &Path) -> PathBuf {
     node.join(FOLDER)
 }
 
-/// Returns the folder of one snapshot of a node.
 pub fn folder(node: &Path, name: &str) -> PathBuf {
     snapshots_folder(node).join(name)
 }
 
-/// Returns the folder of a snapshot under construction. The name of this folder is not a valid name
-/// of a snapshot.
+/// Returns the folder of a snapshot under construction. Its name is not a valid snapshot name.
 pub fn folder_in_making(node: &Path, name: &str) -> PathBuf {
     snapshots_folder(node).join(format!(".making-{name}"))
 }
 
-/// Returns the folder that contains a table's files within a snapshot's folder.
+/// Returns the folder of a table's files within a snapshot's folder.
 pub fn table_folder(snapshot: &Path, keyspace: &str, table: &str) -> PathBuf {
     snapshot.join(keyspace).join(table)
 }
 
-/// Returns the names of a node's complete snapshots, sorted.
+/// Returns the sorted names of a node's complete snapshots.
 ///
 /// # Errors
-/// The folder cannot be read.
+/// The host cannot list a folder.
 pub fn names(place: &NodeFiles<'_>) -> Result<Vec<String>> {
     let folder = snapshots_folder(place.folder);
     let entries = place.host.list(&folder, None)?.unwrap_or_default();
@@ -214,10 +193,11 @@ pub fn names(place: &NodeFiles<'_>) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Refuses names that are not valid for a folder on this machine or for a snapshot on a server.
+/// Checks a name, which becomes the name of a folder and of a server's snapshot.
 ///
 /// # Errors
-/// The name is empty, too long, or contains a character other than letters, digits, `-` and `_`.
+/// The name is empty, longer than 80 characters, or contains characters other than letters, digits,
+/// `-` and `_`.
 pub fn check_name(name: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     if name.is_empty() || name.chars().count() > NAME_CHARS_MAX || !name.chars().all(plain) {

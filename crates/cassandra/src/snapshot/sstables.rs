@@ -1,9 +1,9 @@
-//! SSTables of a table, read from a folder and compared.
+//! Reads the SSTables of a table from a folder, and compares tables.
 //!
 //! File names change with every import. So cassay identifies an SSTable by its `Digest.crc32` (the
-//! CRC-32 of its `Data.db`) together with the size of `Data.db`. The multiset of these identities
-//! is the same after every restore, and differs between nodes. If the files are not accessible, as
-//! on attached clusters, this module compares the server's own counts instead.
+//! CRC-32 of its `Data.db`) and the size of `Data.db`. The multiset of these identities remains the
+//! same after every restore, and differs between nodes. If the files are not accessible, as on
+//! attached clusters, cassay compares the server's counts instead.
 
 use anyhow::{Context, Result};
 use data_encoding::HEXLOWER;
@@ -13,39 +13,36 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::Path;
 
-/// Name of the component that contains the rows.
+/// Component that contains the rows.
 pub const DATA: &str = "Data.db";
 
-/// Name of the component that contains the CRC-32 of [`DATA`] as a decimal number.
+/// Component that contains the CRC-32 of [`DATA`] as a decimal number.
 pub const DIGEST: &str = "Digest.crc32";
 
-/// Number of hexadecimal digits of a fingerprint that messages show. The corresponding 64 bits
-/// suffice to distinguish all layouts in a laboratory.
+/// Number of hexadecimal digits of a fingerprint in messages. 64 bits distinguish all layouts in a
+/// laboratory.
 const HEX_DIGITS_SHOWN: usize = 16;
 
-/// Layout of a set of tables on one node. [`fmt::Display`] writes 16 hexadecimal digits of a hash,
-/// which are the same for equal layouts and practically always differ for different layouts.
+/// Layout of a set of tables on one node. [`fmt::Display`] writes 16 hexadecimal digits of a hash.
+/// Equal layouts have equal hashes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprint {
-    /// Layout of each table, by table name.
     pub tables: BTreeMap<String, TableLayout>,
 }
 
-/// SSTables of one table on one node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableLayout {
-    /// Number of SSTables.
     pub sstables: u64,
-    /// Total size of the files of the SSTables, in bytes.
+    /// Total size of the SSTables' files, in bytes.
     pub bytes: u64,
-    /// Number of SSTables per level, if the compaction strategy has levels and the server reports
-    /// them.
+    /// Number of SSTables per level. `None` if the compaction strategy has no levels, or the server
+    /// does not report levels.
     pub levels: Option<Vec<u64>>,
-    /// Identities of the SSTables in ascending order. `None` if the files are not accessible.
+    /// Identities in ascending order. `None` if the files are not accessible.
     pub identities: Option<Vec<SstableIdentity>>,
 }
 
-/// Identity of an SSTable, independent of its file names.
+/// Identity of an SSTable, independent of file names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SstableIdentity {
     /// CRC-32 of `Data.db`, as the server recorded it.
@@ -55,10 +52,9 @@ pub struct SstableIdentity {
 }
 
 impl Fingerprint {
-    /// Describes the difference from the expected layout. Returns `None` if the layouts are equal.
-    ///
-    /// Levels are compared only if both layouts have them, because the files do not change if the
-    /// compaction strategy changes.
+    /// Describes the first difference of each table from the expected layout. Returns `None` for
+    /// equal layouts. Compares levels only if both layouts have levels, because a change of the
+    /// compaction strategy does not change the files.
     pub fn difference(&self, wanted: &Fingerprint) -> Option<String> {
         let mut differences = Vec::new();
         for (name, wanted) in &wanted.tables {
@@ -70,20 +66,18 @@ impl Fingerprint {
         (!differences.is_empty()).then(|| differences.join("; "))
     }
 
-    /// Returns the number of SSTables of all tables.
     pub fn sstables(&self) -> u64 {
         self.tables.values().map(|table| table.sstables).sum()
     }
 
-    /// Returns the total size of all files of all tables, in bytes.
+    /// Returns the total size of all tables' files, in bytes.
     pub fn bytes(&self) -> u64 {
         self.tables.values().map(|table| table.bytes).sum()
     }
 }
 
 impl TableLayout {
-    /// Describes how this table differs from the expected layout. Returns `None` if the layouts are
-    /// equal.
+    /// Describes the first difference from the expected layout. Returns `None` for equal layouts.
     pub fn difference(&self, wanted: &TableLayout) -> Option<String> {
         if self.sstables != wanted.sstables {
             return Some(format!(
@@ -141,53 +135,50 @@ impl fmt::Display for Fingerprint {
     }
 }
 
-/// An SSTable, as a group of files in one folder.
+/// SSTable: a group of files in one folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sstable {
-    /// Prefix of the SSTable's file names, such as `nb-10-big-`.
+    /// Common prefix of the file names, such as `nb-10-big-`.
     pub prefix: String,
-    /// Identity of the SSTable, which does not change if the files are renamed.
     pub identity: SstableIdentity,
-    /// Files of the SSTable, by name.
+    /// Files, by name.
     pub files: Vec<File>,
 }
 
-/// A file below a table's folder.
+/// File below a table's folder.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct File {
-    /// Name of the file, or `.index/name` for a file in an index folder.
+    /// Name of the file, or `.index/name` in an index folder.
     pub name: String,
-    /// Size of the file, in bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// CRC-32 of the file's bytes at the creation of the snapshot. Absent for live files, and in
-    /// older snapshots.
+    /// CRC-32 of the bytes at the creation of the snapshot. `None` for live files and in older
+    /// snapshots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crc32: Option<u32>,
 }
 
-/// Contents of a table's folder, or of the table's folder in a snapshot.
+/// Files of a live table, or of a table in a snapshot.
 #[derive(Clone, Debug, Default)]
 pub struct TableFiles {
-    /// Complete SSTables, by name.
+    /// Complete SSTables, by prefix.
     pub sstables: Vec<Sstable>,
-    /// Files of the SSTables of indexes, which are in separate folders (`.index/`).
+    /// Files of the indexes' SSTables, which are in separate folders (`.index/`).
     pub indexes: Vec<File>,
-    /// Number of incomplete SSTables, which the server is currently writing or deleting.
+    /// Number of incomplete SSTables, which the server is writing or deleting.
     pub incomplete: u64,
-    /// Identities of the files, by file name.
+    /// Ids of the files, by file name.
     pub ids: HashMap<String, FileId>,
 }
 
 impl TableFiles {
-    /// Returns the layout of the table that consists of these files. `levels` is the number of
-    /// SSTables by level.
+    /// Returns the layout of the table. `levels` contains the number of SSTables per level.
     pub fn layout(&self, levels: Option<Vec<u64>>) -> TableLayout {
         let mut identities: Vec<_> = self.sstables.iter().map(|one| one.identity).collect();
         identities.sort_unstable();
         let files = self.sstables.iter().flat_map(|one| &one.files);
         TableLayout {
-            // Incomplete SSTables also count, because their presence makes the state of a table
-            // undefined.
+            // An incomplete SSTable also counts, because it makes the state of the table undefined.
             sstables: self.sstables.len() as u64 + self.incomplete,
             bytes: files.map(|file| file.bytes).sum(),
             levels,
@@ -195,14 +186,14 @@ impl TableFiles {
         }
     }
 
-    /// Returns all files, including the files of indexes.
+    /// Returns all files, including those of indexes.
     pub fn all(&self) -> impl Iterator<Item = &File> {
         let of_sstables = self.sstables.iter().flat_map(|one| &one.files);
         of_sstables.chain(&self.indexes)
     }
 }
 
-/// Reads the SSTables of a folder. Returns an empty result if the folder does not exist.
+/// Reads the SSTables of a folder. A missing folder is empty.
 ///
 /// # Errors
 /// The folder or a digest cannot be read.
@@ -226,12 +217,12 @@ pub fn scan(host: &Agent, folder: &Path) -> Result<TableFiles> {
     Ok(found)
 }
 
-/// Returns the SSTable files in a folder and its index folders, by name. Also returns the text of
-/// each digest file. SSTable files have names of the form `nb-10-big-Data.db`. The server's
-/// manifest.json, schema.cql and logs have other names.
+/// Returns the SSTable files in a folder and its index folders, by name. A digest file includes its
+/// text. SSTable files have names such as `nb-10-big-Data.db`, unlike the server's manifest.json,
+/// schema.cql and logs.
 ///
 /// # Errors
-/// The folder cannot be read.
+/// The host cannot list a folder.
 pub fn entries(host: &Agent, folder: &Path) -> Result<BTreeMap<String, Entry>> {
     let mut found = BTreeMap::new();
     let in_folder = |folder: &Path| -> Result<Vec<Entry>> {
@@ -264,7 +255,7 @@ fn file(entry: Entry) -> File {
     }
 }
 
-/// Builds an SSTable from its files. Returns `None` if the data or the digest is missing.
+/// Builds an SSTable. Returns `None` if the data file or the digest is missing.
 fn sstable(folder: &Path, prefix: String, files: Vec<Entry>) -> Result<Option<Sstable>> {
     let named = |end: &str| files.iter().find(|file| file.name[prefix.len()..] == *end);
     let Some(data_bytes) = named(DATA).map(|file| file.bytes) else {
@@ -284,7 +275,7 @@ fn sstable(folder: &Path, prefix: String, files: Vec<Entry>) -> Result<Option<Ss
 /// Parses the content of a `Digest.crc32`. Returns `None` if the file is still empty.
 ///
 /// # Errors
-/// The file has other content.
+/// The content is not a decimal CRC-32.
 pub fn read_digest(folder: &Path, file: &Entry) -> Result<Option<u32>> {
     let text = file.text.as_deref().map(str::trim).unwrap_or("?");
     if text.is_empty() {
@@ -324,7 +315,6 @@ pub(super) mod tests {
         write(&a, "nb-10-big-", b"two");
         write(&b, "da-3gr5_0abc-bti-", b"two");
         write(&b, "nb-7-big-", b"one");
-        // Files that do not belong to an SSTable are ignored.
         std::fs::write(b.join("manifest.json"), "{}").unwrap();
         std::fs::create_dir_all(b.join("snapshots/x-y")).unwrap();
         let (a, b) = (fingerprint(&host, &a, None), fingerprint(&host, &b, None));
@@ -352,8 +342,6 @@ pub(super) mod tests {
             assert!(text.contains(part), "{text}");
             assert_ne!(found.to_string(), wanted.to_string());
         };
-        // If the same files are imported twice, the rows do not change, but the number of SSTables
-        // does.
         is(
             &folder("twice", &[b"one", b"two", b"one", b"two"]),
             "4 SSTables instead of 2",

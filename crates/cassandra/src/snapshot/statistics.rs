@@ -1,30 +1,27 @@
-//! Reads statistics of SSTables: the numbers of partitions and rows from `Statistics.db`, and the
-//! size before compression from `CompressionInfo.db`.
+//! Parses the numbers of partitions and rows in `Statistics.db`, and the uncompressed size in
+//! `CompressionInfo.db`.
 //!
-//! The layouts are those of Cassandra 4.0 to 6.0 (its classes MetadataSerializer, StatsMetadata and
+//! The layouts are those of Cassandra 4.0 to 6.0 (classes MetadataSerializer, StatsMetadata and
 //! CompressionMetadata), with big-endian numbers. Invariant: the input may contain arbitrary bytes.
-//! For input of another form, functions return `None`. They never panic or return an invented
-//! number.
+//! For invalid input, functions return `None` and never panic.
 
-/// Counts in a `Statistics.db`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// Number of partitions, including deleted partitions.
+    /// Includes deleted partitions.
     pub partitions: u64,
-    /// Number of rows in this SSTable. A row that is in several SSTables counts in each of them.
-    /// `None` if, before this number, the file contains data that cannot be parsed without the
-    /// table's column types, such as clustering columns in `oa` and `da`.
+    /// Number of rows in this SSTable. A row in several SSTables counts in each of them. `None` if
+    /// the file contains earlier data that can only be parsed with the table's column types, such
+    /// as clustering bounds in `oa` and `da`.
     pub rows: Option<u64>,
 }
 
-/// Number of the component that contains the counts, in the table of contents of `Statistics.db`.
+/// Number of the component with the counts, in the table of contents of `Statistics.db`.
 const STATS: u32 = 2;
 
-/// Maximum number of elements of any list. Histograms have about 150 buckets.
+/// Maximum number of elements of a list. Histograms have about 150 buckets.
 const ITEMS_MAX: u32 = 1 << 16;
 
-/// Parses a `Statistics.db` in a format such as `nb`. Returns `None` if the bytes have another
-/// form.
+/// Parses a `Statistics.db` of a format such as `nb`. Returns `None` for invalid bytes.
 pub fn counts(format: &str, bytes: &[u8]) -> Option<Counts> {
     let mut contents = Reader(bytes);
     let components = contents.count()?;
@@ -41,14 +38,14 @@ pub fn counts(format: &str, bytes: &[u8]) -> Option<Counts> {
     let mut stats = Reader(bytes.get(usize::try_from(at?).ok()?..)?);
     let partitions = stats.histogram()?;
     stats.histogram()?;
-    // Skip commit log positions, timestamps, deletion times, TTLs, and the compression ratio.
+    // Commit log positions, timestamps, deletion times, TTLs, and compression ratio.
     stats.skip(12 + 16 + 8 + 8 + 8)?;
     let rows = stats.rows(format);
     Some(Counts { partitions, rows })
 }
 
-/// Returns the size before compression, in bytes. `bytes` is the content of a `CompressionInfo.db`.
-/// Returns `None` if `bytes` has another form.
+/// Returns the uncompressed size in bytes from a `CompressionInfo.db`. Returns `None` for invalid
+/// bytes.
 pub fn uncompressed_bytes(bytes: &[u8]) -> Option<u64> {
     let mut info = Reader(bytes);
     info.short_text()?;
@@ -56,7 +53,7 @@ pub fn uncompressed_bytes(bytes: &[u8]) -> Option<u64> {
         info.short_text()?;
         info.short_text()?;
     }
-    // Skip the chunk length and the maximum compressed length.
+    // Chunk length and maximum compressed length.
     info.skip(8)?;
     info.u64()
 }
@@ -66,18 +63,17 @@ fn has_checksums(format: &str) -> bool {
     format >= "na" || is_trie(format)
 }
 
-/// Returns true for the formats with trie indexes (`da`, `ea`), which exist since 5.0.
+/// Returns true for formats with trie indexes (`da`, `ea`), which exist since 5.0.
 fn is_trie(format: &str) -> bool {
     versions::is_trie(format)
 }
 
-/// Returns true for formats since 5.0, in which times are unsigned, and clustering bounds have
-/// types.
+/// Returns true for formats since 5.0, with unsigned times and typed clustering bounds.
 fn is_of_5(format: &str) -> bool {
     format >= "oa" || is_trie(format)
 }
 
-/// The bytes that have not been read yet.
+/// Bytes that are not parsed yet.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -116,7 +112,7 @@ impl<'a> Reader<'a> {
         self.skip(length.into())
     }
 
-    /// Returns the total count of a histogram. Each bucket has a bound and a count.
+    /// Returns the total count of a histogram, whose buckets consist of a bound and a count.
     fn histogram(&mut self) -> Option<u64> {
         let mut sum: u64 = 0;
         for _ in 0..self.count()? {
@@ -126,14 +122,13 @@ impl<'a> Reader<'a> {
         Some(sum)
     }
 
-    /// Reads from the histogram of tombstones up to the number of rows, and returns the number of
-    /// rows.
+    /// Parses the fields from the histogram of tombstones up to the number of rows.
     fn rows(&mut self, format: &str) -> Option<u64> {
         self.skip(4)?;
         let tombstone = if is_of_5(format) { 8 + 4 } else { 8 + 8 };
         let tombstones = usize::try_from(self.count()?).ok()?;
         self.skip(tombstones.checked_mul(tombstone)?)?;
-        // Skip the level and the repair time.
+        // Level and repair time.
         self.skip(4 + 8)?;
         if is_of_5(format) {
             self.no_clustering()?;
@@ -144,13 +139,13 @@ impl<'a> Reader<'a> {
                 }
             }
         }
-        // Skip the counter shards flag and the number of columns set.
+        // Flag of counter shards and number of columns set.
         self.skip(1 + 8)?;
         self.u64()
     }
 
-    /// Skips the clustering bounds of a table without clustering columns. These bounds have no
-    /// types, and consist of two bounds without values.
+    /// Skips the clustering bounds of a table without clustering columns: no types, and two bounds
+    /// without values.
     fn no_clustering(&mut self) -> Option<()> {
         let types = self.u8()?;
         for _ in 0..2 {
@@ -176,7 +171,7 @@ pub(super) mod tests {
         bytes
     }
 
-    /// Returns a `Statistics.db` for tests. It contains only the data that this module reads.
+    /// Returns a `Statistics.db` with only the data that this module reads.
     pub(in crate::snapshot) fn statistics(format: &str, partitions: u64, rows: u64) -> Vec<u8> {
         let mut stats = [histogram(&[partitions - 1, 1]), histogram(&[5])].concat();
         stats.extend([7; 12 + 16 + 8 + 8 + 8]);
@@ -231,8 +226,6 @@ pub(super) mod tests {
         assert_eq!((found.partitions, found.rows), (12, None));
     }
 
-    /// The input may contain arbitrary bytes, so the test tries every truncation, and a change of
-    /// every byte.
     #[test]
     fn damaged_statistics_cause_no_panic() {
         for format in ["nb", "oa"] {

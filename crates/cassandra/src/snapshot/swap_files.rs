@@ -1,4 +1,4 @@
-//! Replaces the files of a stopped node by the files of the node's part of a snapshot.
+//! Replaces the files of a stopped node's tables by the files of a snapshot.
 
 use super::manifest::{self, Manifest};
 use super::table_definitions::Tables;
@@ -8,18 +8,18 @@ use anyhow::{Context, Result, bail};
 use host::FileStep;
 use std::path::PathBuf;
 
-/// Folders that a restore empties, because otherwise the server could replay their content over the
+/// Folders that a restore empties. Otherwise the server could replay their content over the
 /// restored data.
 const MEMORIES: [&str; 3] = ["commitlog", "hints", "saved_caches"];
 
-/// Subfolders of a table's folder that do not contain live files.
+/// Subfolders of a table's folder without live files.
 const KEPT_FOLDERS: [&str; 2] = ["snapshots", "backups"];
 
 /// Restores a node's tables from its manifest, and empties the folders that the server would
 /// replay.
 ///
 /// # Errors
-/// The host of the node cannot replace the files, or the linked files differ from the manifest.
+/// The node's host cannot replace the files, or the linked files differ from the manifest.
 pub fn swap(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
     let keyspace = manifest.keyspace.as_str();
     let snapshot = manifest::folder(place.folder, &manifest.name);
@@ -85,8 +85,7 @@ mod tests {
                 0
             );
         }
-        // The test restores the snapshot again. In this case, source and target have the same
-        // inode.
+        // When a restore is repeated, source and target have the same inode.
         swap(&place, &manifest, &tables).unwrap();
         std::fs::remove_file(put_away.join("nb-1-big-Data.db")).unwrap();
         let error = format!("{:#}", swap(&place, &manifest, &tables).unwrap_err());

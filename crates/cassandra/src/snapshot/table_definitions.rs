@@ -7,15 +7,14 @@ use cql::tokens::literal;
 use data_encoding::HEXLOWER;
 use std::collections::BTreeMap;
 
-/// Ids of tables, by table name.
+/// Table ids, by table name.
 pub type Tables = BTreeMap<String, String>;
 
-/// Returns the tables of `keyspace` in `wanted`, with their ids (32 hexadecimal digits). If
-/// `wanted` is empty, returns all tables.
+/// Returns the tables `wanted` of `keyspace`, with their ids (32 hexadecimal digits). An empty
+/// `wanted` means all tables.
 ///
 /// # Errors
-/// A name is not a valid Cassandra name, or the table does not exist. The message lists the
-/// existing tables.
+/// A name is invalid, or the table does not exist. The message lists the existing tables.
 pub fn tables(session: &mut Session, keyspace: &str, wanted: &[&str]) -> Result<Tables> {
     let mut found = query_tables(session, keyspace)?;
     if found.is_empty() {
@@ -35,11 +34,11 @@ pub fn tables(session: &mut Session, keyspace: &str, wanted: &[&str]) -> Result<
     Ok(found)
 }
 
-/// Refuses tables that have materialized views, because TRUNCATE also empties the views, and an
-/// import does not fill them.
+/// Refuses tables with materialized views. TRUNCATE also empties the views, but an import does not
+/// fill them.
 ///
 /// # Errors
-/// A table has a view. The message names the view and the table.
+/// A table has a view. The message names both.
 pub fn refuse_views(session: &mut Session, keyspace: &str, tables: &Tables) -> Result<()> {
     let cql = format!(
         "SELECT base_table_name, view_name FROM system_schema.views WHERE keyspace_name = \
@@ -59,8 +58,7 @@ pub fn refuse_views(session: &mut Session, keyspace: &str, tables: &Tables) -> R
     Ok(())
 }
 
-/// Returns all tables of `keyspace` with their ids. Returns an empty result if the keyspace does
-/// not exist.
+/// Returns all tables of `keyspace` with their ids. The result is empty for a missing keyspace.
 ///
 /// # Errors
 /// The node does not answer.
@@ -81,11 +79,10 @@ pub fn query_tables(session: &mut Session, keyspace: &str) -> Result<Tables> {
     tables.context("a row of system_schema.tables does not contain the expected columns")
 }
 
-/// Refuses invalid names of keyspaces, because the names become part of statements, MBean names and
-/// paths.
+/// Refuses invalid keyspace names, because they become part of statements, MBean names and paths.
 ///
 /// # Errors
-/// The name is not valid, or it is the name of one of the server's own keyspaces.
+/// The name is invalid, or belongs to one of the server's own keyspaces.
 pub fn check_keyspace(keyspace: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if keyspace.is_empty() || !keyspace.chars().all(plain) {
@@ -110,8 +107,8 @@ pub fn describe(session: &mut Session, keyspace: &str, tables: &Tables) -> Resul
     let mut statements = Vec::new();
     for one in described.described()? {
         let other = one.kind == "table" && !tables.contains_key(unquoted(one.name));
-        // The server describes indexes and views under separate names. If only some tables are
-        // requested, the indexes and views of other tables are omitted.
+        // The server describes indexes and views under separate names. Those of other tables are
+        // omitted.
         let of_other = ["index", "materialized_view"].contains(&one.kind)
             && !tables.keys().any(|table| names_table(one.create(), keyspace, table));
         if !other && !of_other {
@@ -135,7 +132,7 @@ fn names_table(statement: &str, keyspace: &str, table: &str) -> bool {
     })
 }
 
-/// Creates the missing tables of a snapshot. Returns the current ids of all tables of the snapshot.
+/// Creates the missing tables of a snapshot. Returns the current ids of all its tables.
 ///
 /// # Errors
 /// The server refuses a statement.
@@ -158,7 +155,7 @@ pub fn make_again(
     self::tables(session, keyspace, tables)
 }
 
-/// Returns the tables that enable compaction in their definition (`compaction = {'enabled': …}`).
+/// Returns the tables whose definition enables compaction (`compaction = {'enabled': …}`).
 ///
 /// # Errors
 /// The node does not answer.

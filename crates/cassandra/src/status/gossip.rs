@@ -1,4 +1,4 @@
-//! Gossip state as one node reports it: the membership mode of each node, and the size of its data.
+//! Gossip state according to one node: each node's membership mode and data size.
 
 use crate::jolokia::Jolokia;
 use crate::session::Session;
@@ -7,11 +7,11 @@ use cql::value::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-/// Gossip state of each node, by CQL address.
+/// Gossip state by CQL address.
 #[derive(Debug, Default)]
 pub(super) struct Gossip {
     heard: BTreeMap<SocketAddr, PeerState>,
-    /// Nodes that the failure detector considers alive. `None` if the MBeans are not accessible.
+    /// Nodes that the failure detector considers alive. `None` without MBeans.
     live: Option<BTreeSet<SocketAddr>>,
 }
 
@@ -21,7 +21,6 @@ struct PeerState {
     load_bytes: Option<u64>,
 }
 
-/// Membership mode of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Normal,
@@ -40,9 +39,9 @@ impl Mode {
         }
     }
 
-    /// Parses a gossiped status such as `NORMAL,-9183…`. If a node was shut down cleanly, its
-    /// status is `shutdown`. Such a node is down, but still a normal member. Returns `None` for
-    /// nodes that are not members.
+    /// Parses a gossiped status such as `NORMAL,-9183…`. A node with the status `shutdown` is down
+    /// after a clean shutdown, but is still a normal member. Returns `None` for nodes that are not
+    /// members.
     fn parse(status: &str) -> Option<Mode> {
         let word = status.split(',').next().unwrap_or_default();
         match word {
@@ -56,8 +55,7 @@ impl Mode {
 }
 
 impl Gossip {
-    /// Returns true if the failure detector considers the node alive. Returns `None` if its view is
-    /// not accessible.
+    /// Returns true if the failure detector considers the node alive. `None` without MBeans.
     pub fn is_live(&self, node: SocketAddr) -> Option<bool> {
         self.live.as_ref().map(|live| live.contains(&node))
     }
@@ -71,8 +69,8 @@ impl Gossip {
     }
 }
 
-/// Queries the gossip state of one node over CQL, and by MBeans if they are accessible. Before
-/// Cassandra 4.1, gossip is not visible over CQL.
+/// Queries the gossip state over CQL, and the failure detector by MBeans. Before Cassandra 4.1,
+/// gossip is not visible over CQL, and the result is empty.
 ///
 /// # Errors
 /// The node stops answering.
@@ -105,7 +103,7 @@ pub(super) fn read(session: &mut Session, agent: Option<&Jolokia>) -> Result<Gos
     })
 }
 
-/// Returns the CQL address of each node, by the internode address.
+/// Returns the CQL address of each node, by internode address.
 fn native_addresses(session: &mut Session) -> Result<BTreeMap<SocketAddr, SocketAddr>> {
     let own = session.node();
     let mut addresses = BTreeMap::new();
@@ -129,8 +127,8 @@ fn native_addresses(session: &mut Session) -> Result<BTreeMap<SocketAddr, Socket
     Ok(addresses)
 }
 
-/// Returns the internode addresses of the nodes that the node of this Jolokia agent considers
-/// alive. Returns `None` if the agent does not answer.
+/// Returns the internode addresses of the nodes that the agent's node considers alive. Returns
+/// `None` if the agent does not answer.
 fn live_nodes(agent: &Jolokia) -> Option<BTreeSet<SocketAddr>> {
     const SERVICE: &str = "org.apache.cassandra.db:type=StorageService";
     let answer = agent.read(&[(SERVICE, "LiveNodesWithPort")]).ok()?;
@@ -143,14 +141,12 @@ fn port_of(value: &Value) -> Option<u16> {
     u16::try_from(value.as_i64()?).ok()
 }
 
-/// Parses a gossiped load, which is a decimal number as text, such as `1234567.0`.
+/// Parses a gossiped load in bytes, such as `1234567.0`.
 fn load_of(text: &str) -> Option<u64> {
     let bytes: f64 = text.parse().ok()?;
     (bytes.is_finite() && bytes >= 0.0).then_some(bytes as u64)
 }
 
-/// Returns the rows of a statement. Returns `None` if the server refuses the statement, for example
-/// because a table is missing.
 fn rows_if_any(session: &mut Session, cql: &str) -> Result<Option<Vec<Vec<Value>>>> {
     Ok(session.query_if_shown(cql)?.map(|found| found.rows))
 }

@@ -1,5 +1,4 @@
-//! Distinguishes the structures of DER files by the tags of their first values, without decoding
-//! these values.
+//! Distinguishes DER structures by the tags of their first values, without decoding the values.
 //!
 //! Structures: RFC 5280 (certificate), 5958 (PKCS #8), 8017 (PKCS #1), 5915 (SEC 1), 7292 (PKCS
 //! #12), 5652 (PKCS #7).
@@ -12,7 +11,6 @@ const SEQUENCE: u8 = 0x30;
 /// Context-specific tag 0, which contains the version of a certificate.
 const CONTEXT_0: u8 = 0xA0;
 
-/// Structure of a DER file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Der {
     Certificate,
@@ -24,12 +22,11 @@ pub(super) enum Der {
 }
 
 impl Der {
-    /// Returns the structure of `bytes`. Returns `None` if the structure is unknown.
+    /// Returns the structure of `bytes`, or `None` for an unknown structure.
     pub(super) fn parse(bytes: &[u8]) -> Option<Der> {
         let outer = values(values(bytes)?.first().filter(|first| first.0 == SEQUENCE)?.1)?;
         let tags: Vec<u8> = outer.iter().map(|value| value.0).collect();
-        // Returns the tags of the values within the value at this index. The list is empty if the
-        // content of that value is not DER, for example because the file is truncated.
+        // A truncated file may contain values that are not DER.
         let inner = |at: usize| -> Vec<u8> {
             let values = outer.get(at).and_then(|value| values(value.1));
             values.unwrap_or_default().iter().map(|value| value.0).collect()
@@ -54,8 +51,7 @@ impl Der {
     }
 }
 
-/// Returns the tag and the content of each value in `bytes`. Returns `None` if the bytes are not
-/// DER.
+/// Returns the tag and the content of each value. Returns `None` for invalid DER.
 fn values(mut bytes: &[u8]) -> Option<Vec<(u8, &[u8])>> {
     let mut all = Vec::new();
     while let [tag, length, rest @ ..] = bytes {

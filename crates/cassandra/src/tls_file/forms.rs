@@ -1,39 +1,37 @@
-//! Forms of files that users provide as TLS files. Each form has a name, a way to recognize it, and
-//! a way to get a usable PEM file.
+//! File formats that users provide as TLS files. Each format has a name, a test, and a way to get a
+//! usable PEM file.
 
 use super::Role;
 use super::der::Der;
 use base64::Engine;
 
-/// Way in which the user converts a file of a certain format to a usable file.
+/// Way in which the user gets a usable file from a file of a certain format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// A command. The word `FILE` in the command represents the path.
+    /// Shell command, in which `FILE` is the path.
     Command(&'static str),
-    /// A sentence, for forms that no command can convert.
+    /// Sentence, for formats that no command can convert.
     Advice(&'static str),
 }
 
 use Way::{Advice, Command};
 
-/// A format of TLS files (JKS, PKCS #12, DER and so on), as a row of [`FORMS`].
+/// Format of TLS files, such as JKS, PKCS #12 or DER.
 pub(super) struct Form {
     is: fn(&Content<'_>) -> bool,
     called: &'static str,
-    /// Way in which the user gets a file of certificates.
+    /// How the user gets a certificate file.
     certificates: Way,
-    /// Way in which the user gets a file with the private key.
+    /// How the user gets a private key file.
     key: Way,
 }
 
 impl Form {
-    /// Returns the first form that matches a file.
     pub(super) fn recognize(bytes: &[u8]) -> &'static Form {
         let content = Content::inspect(bytes);
         FORMS.iter().find(|form| (form.is)(&content)).unwrap_or(&OTHER)
     }
 
-    /// Returns the description of the form for messages.
     pub(super) fn called(&self) -> &'static str {
         self.called
     }
@@ -46,7 +44,7 @@ impl Form {
     }
 }
 
-/// The content of a file, in the representations that the rows of [`FORMS`] examine.
+/// Content of a file, in the representations that the tests in [`FORMS`] need.
 struct Content<'a> {
     bytes: &'a [u8],
     text: String,
@@ -290,7 +288,7 @@ const FORMS: &[Form] = &[
     },
 ];
 
-/// Form of a file that does not match any row.
+/// Format of a file that matches no row of [`FORMS`].
 static OTHER: Form = Form {
     is: |_| true,
     called: "a file of another kind",

@@ -1,10 +1,10 @@
-//! Tests that cassay recognizes each format of TLS files, with a small file in that format.
+//! Tests that cassay recognises each format of TLS files.
 
 use super::*;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// Returns a self-signed certificate and its key, as DER.
+/// Returns the DER of a self-signed certificate and its key.
 fn made() -> (Vec<u8>, Vec<u8>) {
     let made = rcgen::generate_simple_self_signed(["client".to_owned()]).unwrap();
     (made.cert.der().to_vec(), made.signing_key.serialize_der())
@@ -15,24 +15,24 @@ fn pem(label: &str, der: &[u8]) -> String {
     format!("-----BEGIN {label}-----\n{text}\n-----END {label}-----\n")
 }
 
-/// Returns a DER value, which consists of a tag, a length and the content.
+/// Returns a DER value: tag, length and content.
 fn der(tag: u8, parts: &[Vec<u8>]) -> Vec<u8> {
     let content = parts.concat();
     [vec![tag, u8::try_from(content.len()).unwrap()], content].concat()
 }
 
-/// Returns a DER sequence that names an algorithm, as in keys and certificates.
+/// Returns the DER sequence of an algorithm, as in keys and certificates.
 fn algorithm() -> Vec<u8> {
     der(0x30, &[der(0x06, &[vec![42, 3]]), der(0x05, &[])])
 }
 
-/// Text that represents the secret bytes of a file. Messages must not contain this text.
+/// Secret bytes of a file, which messages must not contain.
 const SECRET: &[u8] = b"hunter2hunter2";
 
-/// An example: a file, its form, and a part of the hints for certificates and for a private key.
+/// File, format, and a part of the hints for certificates and for a private key.
 type Example = (Vec<u8>, &'static str, &'static str, &'static str);
 
-/// Returns examples of keystores, and of other bytes that are not keys or certificates in DER.
+/// Returns keystores, and other bytes that are not keys or certificates in DER.
 fn stores() -> Vec<Example> {
     let store = |magic: [u8; 4]| [magic.to_vec(), SECRET.to_vec()].concat();
     let part = || der(0x30, &[der(0x06, &[vec![42]]), der(0xA0, &[secret()])]);
@@ -87,7 +87,6 @@ fn secret() -> Vec<u8> {
     der(0x04, &[SECRET.to_vec()])
 }
 
-/// Returns examples of keys and certificates in DER.
 fn ders() -> Vec<Example> {
     let (certificate, key) = made();
     vec![
@@ -136,10 +135,10 @@ fn ders() -> Vec<Example> {
     ]
 }
 
-/// An [`Example`] whose file is a text.
+/// [`Example`] with a text file.
 type Text = (String, &'static str, &'static str, &'static str);
 
-/// Returns examples of keys that are not plain private keys, and of an empty file.
+/// Returns keys that are not plain private keys, and an empty file.
 fn keys() -> Vec<Text> {
     let of = |label: &str| pem(label, SECRET);
     vec![
@@ -177,7 +176,6 @@ fn keys() -> Vec<Text> {
     ]
 }
 
-/// Returns examples of PEM blocks of other kinds.
 fn blocks() -> Vec<Text> {
     let of = |label: &str| pem(label, SECRET);
     vec![
@@ -216,7 +214,7 @@ fn blocks() -> Vec<Text> {
     ]
 }
 
-/// Returns examples of texts that contain no valid PEM block of their kind.
+/// Returns texts without a valid PEM block of their kind.
 fn damaged() -> Vec<Text> {
     let (certificate, key) = made();
     let of = |label: &str| pem(label, SECRET);

@@ -130,12 +130,12 @@ impl TargetControl for AttachedControl {
 }
 
 impl AttachedControl {
-    /// Returns the machines of the nodes, or `None` if the study lists no machines.
+    /// Returns the machines of the nodes, if the study lists any.
     pub(crate) fn reached(&self) -> Option<&AttachedHosts> {
         Some(&self.hosts).filter(|hosts| !hosts.all.is_empty())
     }
 
-    /// Returns the server logs of the nodes whose log folders cassay can read.
+    /// Returns the server logs in the log folders that cassay can read.
     fn logs<'a>(&'a self, nodes: &'a [NodeInfo]) -> Vec<ServerLog<'a>> {
         let log = |(index, node): (usize, &'a NodeInfo)| {
             let (folder, _) = self.hosts.logs(index)?.ok()?;

@@ -1,5 +1,5 @@
-//! Faults on an attached cluster. An agent on the machine that runs cassay starts the programs that
-//! the owner provides. So they heal the fault even if cassay is killed.
+//! Faults on an attached cluster. An agent on the machine that runs cassay starts the owner's
+//! programs for a fault, and heals the fault even if cassay is killed.
 
 use super::hosts::{AttachedHosts, ReachedHost};
 use anyhow::{Context, Result};
@@ -18,31 +18,29 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use target_spec::{AttachSpec, HostIndex, JolokiaAccess, NodeIndex, PerHost, PerNode};
 
-/// Jolokia client of a node, or the reason why the node has none.
+/// Jolokia client of a node, or the reason why the client is missing.
 pub(super) type Agent = std::result::Result<Jolokia, String>;
 
 /// Access by which cassay controls an attached cluster.
 #[derive(Debug)]
 pub(crate) struct AttachedControl {
-    /// Jolokia clients in node order. Empty if the study does not configure Jolokia agents.
+    /// Jolokia clients in node order. Empty if the study configures no Jolokia agents.
     pub agents: Vec<Agent>,
     jolokia: Option<JolokiaAccess>,
-    /// Snapshots that this process created, by the name of the node and the name of the snapshot.
+    /// Snapshots that this process created. The key consists of the node name and the snapshot
+    /// name.
     pub snapshots: Mutex<BTreeMap<(String, String), GivenOrder>>,
-    /// Contact points in the order of the study. A study refers to nodes by their positions in this
-    /// list.
+    /// Contact points in the order of the study, which refers to nodes by their index in this list.
     points: Vec<String>,
-    /// Machines of the nodes. Empty if the study lists no machines.
     pub hosts: AttachedHosts,
-    /// Internode addresses by CQL address. Empty until cassay needs these addresses.
+    /// Internode addresses by CQL address. Empty until they are needed.
     storage: Mutex<BTreeMap<SocketAddr, SocketAddr>>,
-    /// Pod of each node. `None` if the node does not run in a pod.
+    /// Pod of each node. `None` for a node outside a pod.
     pods: Vec<Option<Arc<NodePod>>>,
     operator: Option<Operator>,
-    /// Metrics endpoints, by node name.
     pub metrics: Vec<(String, SocketAddr)>,
     moves: NodeAddressMap,
-    /// Agent on the machine that runs cassay. The first fault starts the agent.
+    /// Agent on the machine that runs cassay. The first fault starts it.
     here: Mutex<Option<Arc<host::Agent>>>,
 }
 
@@ -68,7 +66,6 @@ impl AttachedControl {
         }
     }
 
-    /// Returns the index of the node to which a contact point belongs.
     pub fn index_of(&self, asked: NodeIndex, nodes: &[NodeInfo]) -> Result<NodeIndex> {
         let point = self
             .points
@@ -144,8 +141,8 @@ impl AttachedControl {
         })
     }
 
-    /// Performs an operation on nodes. `nodes` contains the address and the tables of each node.
-    /// The operation stays in effect until it is undone or this program ends.
+    /// Performs an operation on nodes, each given with its address and tables. The operation
+    /// remains in effect until it is undone or this program ends.
     pub fn tell(
         &self,
         act: Act,
@@ -169,9 +166,9 @@ impl AttachedControl {
         Some(NodeControl(agent.clone()))
     }
 
-    /// Returns the internode addresses by CQL address. The map omits nodes that do not report their
-    /// addresses. It is empty if cassay can neither query MBeans nor control machines, because only
-    /// these actions need the addresses.
+    /// Returns the internode addresses by CQL address. The map omits nodes that do not report an
+    /// address. It is empty if cassay has access neither to MBeans nor to machines, because only
+    /// they need it.
     fn storage_addresses(
         &self,
         nodes: &[NodeInfo],
@@ -188,8 +185,8 @@ impl AttachedControl {
         known.clone()
     }
 
-    /// Returns the agent on the machine that runs cassay. The first call starts the agent. The
-    /// agent has a separate folder, which it removes when it ends.
+    /// Returns the agent on the machine that runs cassay, and starts the agent at the first call.
+    /// The agent removes its folder when it ends.
     fn here(&self) -> Result<Arc<host::Agent>> {
         let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = &*here {
@@ -199,8 +196,8 @@ impl AttachedControl {
         let folder = std::env::temp_dir().join(format!("cassay-{id}"));
         let agent = host::Agent::start_on_machine(&id, &folder)
             .context("start the agent that heals the faults if cassay is killed")?;
-        // From now on, the agent also keeps its undo list on disk. The returned leftovers are
-        // ignored, because cassay reported them when it attached to the cluster.
+        // From now on, the agent also keeps its undo list on disk. cassay has already reported the
+        // returned leftovers when it attached to the cluster.
         let _ = agent.mend(None);
         Ok(Arc::clone(here.insert(Arc::new(agent))))
     }
@@ -212,7 +209,7 @@ fn host_handle(
     nodes: &PerNode<NodeHandle>,
     access: &Access,
 ) -> HostHandle {
-    // A node may send packets from its internode address or from its CQL address.
+    // A node may send packets from its internode address or its CQL address.
     let addresses: BTreeSet<Ipv4Addr> = nodes
         .iter()
         .filter(|node| node.host == Some(index))
@@ -241,7 +238,7 @@ fn ipv4(address: IpAddr) -> Option<Ipv4Addr> {
     }
 }
 
-/// Default internode port. It applies to nodes whose internode addresses are not available.
+/// Default internode port, for nodes that do not report their internode address.
 const STORAGE_PORT: u16 = 7000;
 
 /// Returns the internode addresses of the connected node and its peers, by CQL address.
@@ -265,7 +262,6 @@ fn storage_addresses(session: &mut Session) -> Result<BTreeMap<SocketAddr, Socke
     Ok(all)
 }
 
-/// Parses an address and a port from the first two columns of a row.
 fn address_of(row: &[Value]) -> Option<SocketAddr> {
     let Value::Inet(ip) = row.first()? else {
         return None;

@@ -1,5 +1,4 @@
-//! Discovers an attached cluster from its Kubernetes service, and completes the description of the
-//! cluster.
+//! Discovers an attached cluster in Kubernetes, and completes its spec.
 
 use super::pods::{self, Pods};
 use anyhow::{Context, Result};
@@ -11,10 +10,10 @@ use target_spec::{
     AttachSpec, AttachedHost, KubernetesCluster, PodAgents, PodPlace, RemoteHost, SecretSource,
 };
 
-/// Default folder in the containers of attached pods. cassay copies its program into this folder.
+/// Default folder in attached pods' containers, to which cassay copies its program.
 const FOLDER: &str = "/tmp/cassay";
 
-/// Returns the spec with contact points, data center, credentials and pods from Kubernetes.
+/// Completes the spec with contact points, data center, credentials and pods from Kubernetes.
 ///
 /// # Errors
 /// The cluster does not exist, no node is ready, or the user may not read a required object.
@@ -56,7 +55,7 @@ pub(super) fn spec(
     Ok((spec, pods))
 }
 
-/// Returns hints about ports of the pods, other than CQL, that the study does not use.
+/// Returns hints about ports of the pods that the study could also use.
 fn offers(found: &FoundCluster, there: &KubernetesCluster) -> Vec<String> {
     let first = |of: fn(&FoundNode) -> Option<u16>| found.nodes.iter().find_map(of);
     let offered = first(|node| node.metrics_ports.first().copied());
@@ -72,7 +71,7 @@ fn offers(found: &FoundCluster, there: &KubernetesCluster) -> Vec<String> {
     metrics.into_iter().chain(management).collect()
 }
 
-/// Returns a description that represents all pods until cassay has discovered them.
+/// Returns a host that represents all pods until cassay has discovered them.
 pub(crate) fn placeholder(agents: &PodAgents) -> AttachedHost {
     AttachedHost {
         remote: RemoteHost {

@@ -1,8 +1,8 @@
 //! Agents on the machines of an attached cluster, and the assignment of nodes to machines.
 //!
 //! Invariants: cassay contacts all machines in parallel, and reports all unreachable machines
-//! together. Connecting only undoes changes that earlier commands left on the machines. Each agent
-//! removes its files when it ends.
+//! together. Connecting changes nothing on a machine except that it undoes changes of earlier
+//! commands. Each agent removes its files when it ends.
 
 use anyhow::{Context, Result, bail};
 use cassandra::NodeInfo;
@@ -17,10 +17,9 @@ use target_spec::{AttachedHost, HostIndex, NodeIndex, folder_of_node};
 
 pub(crate) const KEY: &str = "target.attach.hosts";
 
-/// Machines of an attached cluster, after cassay has connected to all of them.
+/// Machines of an attached cluster, all of them connected.
 #[derive(Debug, Default)]
 pub(crate) struct AttachedHosts {
-    /// Machines in the order of the study.
     pub all: Vec<ReachedHost>,
     /// Machine and logs of each node, in node order. `None` if the machine is unknown.
     of_nodes: Vec<Option<Home>>,
@@ -29,28 +28,28 @@ pub(crate) struct AttachedHosts {
 #[derive(Debug)]
 struct Home {
     host: HostIndex,
-    /// Log folder of the node, with the lengths of its files at the time of attaching. If the
-    /// folder cannot be read, the reason for that.
+    /// Log folder of the node and the initial lengths of its files, or the reason why the folder is
+    /// unreadable.
     logs: Result<(PathBuf, Marks), String>,
 }
 
-/// A machine on which an agent runs.
+/// Machine with a running agent.
 #[derive(Debug)]
 pub(crate) struct ReachedHost {
-    /// Name in reports. It is the `ssh` destination without user and port, if this name is unique.
+    /// Name in reports: the `ssh` destination, without user and port if it is then still unique.
     pub name: String,
     pub agent: Arc<Agent>,
     spec: AttachedHost,
-    /// `Ok` if changes on the machine are undone even if processes are killed. Otherwise, the
-    /// reason why the changes would remain.
+    /// `Ok` if the agent undoes changes even if processes are killed. Otherwise, the reason why the
+    /// changes would remain.
     pub undoes: Result<(), String>,
-    /// True if cassay has undone a change that an earlier command left on the machine.
+    /// True if cassay has undone a change of an earlier command on the machine.
     is_mended: bool,
 }
 
 impl AttachedHosts {
-    /// Connects to all machines in `specs`, without assigning nodes yet. Undoes the changes that
-    /// earlier commands left on these machines.
+    /// Connects to all machines in `specs`, and undoes the changes of earlier commands on these
+    /// machines. Does not assign nodes yet.
     ///
     /// # Errors
     /// Machines are unreachable. The error lists each of them with the reason.
@@ -68,13 +67,12 @@ impl AttachedHosts {
         Ok(hosts)
     }
 
-    /// Returns true if cassay has undone a change that an earlier command left on a machine. In
-    /// that case, nodes may be starting.
+    /// Returns true if cassay has undone a change on a machine. Nodes may then be starting.
     pub fn is_mended(&self) -> bool {
         self.all.iter().any(|host| host.is_mended)
     }
 
-    /// Assigns each of `nodes` to its machine, and makes the log folders readable for the agents.
+    /// Assigns `nodes` to their machines, and makes the log folders readable for the agents.
     ///
     /// # Errors
     /// A machine has no node, a node has several machines, or a `control` command would stop
@@ -110,7 +108,7 @@ impl AttachedHosts {
     }
 
     /// Returns the log folder of a node with the initial lengths of its files, or the reason why
-    /// the folder cannot be read. Returns `None` if the machine of the node is unknown.
+    /// the folder is unreadable. Returns `None` if the node's machine is unknown.
     pub fn logs(&self, node: usize) -> Option<Result<(&Path, &Marks), String>> {
         let home = self.of_nodes.get(node)?.as_ref()?;
         let logs = home.logs.as_ref().map_err(String::clone);
@@ -123,8 +121,6 @@ impl AttachedHosts {
         nodes.filter(move |node| self.index_of(NodeIndex(*node)) == index)
     }
 
-    /// Returns the current process of a node.
-    ///
     /// # Errors
     /// The machine of the node is unknown, its agent fails, or no process serves `address`.
     pub fn process(&self, node: usize, address: SocketAddr) -> Result<Identity, String> {
@@ -139,8 +135,7 @@ impl AttachedHosts {
         }
     }
 
-    /// Returns the processes of all nodes. An entry is `None` if the machine of the node is
-    /// unknown.
+    /// Returns the processes of all nodes. `None` if the node's machine is unknown.
     pub fn processes(&self, nodes: &[NodeInfo]) -> Vec<Option<Result<Identity, String>>> {
         let all = nodes.iter().enumerate();
         all.map(|(index, node)| {
@@ -150,8 +145,8 @@ impl AttachedHosts {
         .collect()
     }
 
-    /// Calls `of` for every node and its machine. The error contains the failures of all nodes. A
-    /// node whose machine is unknown is a failure, too.
+    /// Calls `of` for every node and its machine. The error contains the failures of all nodes. An
+    /// unknown machine is also a failure.
     pub fn every(
         &self,
         nodes: &[NodeInfo],
@@ -172,10 +167,10 @@ impl AttachedHosts {
         }
     }
 
-    /// Ends all agents in parallel. Each agent undoes its changes before it ends.
+    /// Ends all agents in parallel. An agent undoes its changes before it ends.
     ///
     /// # Errors
-    /// An agent cannot undo its changes, or does not end. The other agents end nevertheless.
+    /// An agent cannot undo its changes, or does not end. The other agents still end.
     pub fn end(&self) -> Result<()> {
         let end = |host: &ReachedHost| {
             let ended = host.agent.end();
@@ -202,7 +197,7 @@ impl AttachedHosts {
 }
 
 impl Drop for AttachedHosts {
-    /// The agents are dropped in parallel, because dropping an agent takes a moment.
+    /// Drops the agents in parallel, because each drop waits for the end of an agent.
     fn drop(&mut self) {
         std::thread::scope(|scope| {
             for host in self.all.drain(..) {
@@ -237,7 +232,7 @@ impl ReachedHost {
         }
     }
 
-    /// Returns the service of a node, by which the agent finds, stops and starts the node.
+    /// Returns the commands with which the agent finds, stops and starts a node.
     pub fn service(&self, address: SocketAddr) -> Service {
         let control = self.spec.control.as_ref();
         Service {
@@ -246,8 +241,8 @@ impl ReachedHost {
         }
     }
 
-    /// Makes the log folder of a node readable for the agent. Returns the folder with the current
-    /// lengths of its files.
+    /// Makes the log folder of a node readable for the agent. Returns the folder, and the lengths
+    /// of its files.
     fn lent(&self, node: IpAddr) -> Result<(PathBuf, Marks), String> {
         let said = self.spec.logs.as_deref();
         let folder = said
@@ -263,8 +258,6 @@ impl ReachedHost {
         Some(folder_of_node(folder, node))
     }
 
-    /// Returns the commands that stop and start a node.
-    ///
     /// # Errors
     /// The study does not set `control` for the machine.
     pub fn control(&self, address: SocketAddr) -> Result<[String; 2], String> {
@@ -278,8 +271,7 @@ fn destination(spec: &AttachedHost) -> Result<Destination> {
     host::destination::destination(&spec.remote)
 }
 
-/// Returns names for the machines. A name is the `ssh` destination without user and port if this is
-/// unique, and otherwise the complete destination.
+/// Returns the names of the machines, see [`ReachedHost::name`].
 fn names(specs: &[AttachedHost]) -> Vec<String> {
     let plain = |spec: &AttachedHost| {
         let text = spec.remote.ssh.trim_start_matches("ssh://");
@@ -300,7 +292,7 @@ fn names(specs: &[AttachedHost]) -> Vec<String> {
     all.iter().zip(specs).map(or_whole).collect()
 }
 
-/// Assigns nodes to machines. Uses the addresses in the study, or else the addresses of the
+/// Assigns nodes to machines by the addresses in the study, or else by the addresses of the
 /// machines' interfaces.
 ///
 /// # Errors
@@ -321,7 +313,7 @@ fn homes(all: &[ReachedHost], nodes: &[NodeInfo]) -> Result<Vec<Option<usize>>> 
     Ok(nodes.iter().map(home).collect())
 }
 
-/// Checks that every machine has a node, and that no address belongs to two machines.
+/// Checks that every machine has a node, and that each address belongs to one machine.
 fn assigned(names: &[&str], theirs: &[Vec<IpAddr>], known: &[IpAddr]) -> Result<()> {
     let list = |all: &[IpAddr]| all.iter().map(IpAddr::to_string).collect::<Vec<_>>().join(", ");
     let mut wrong = Vec::new();
@@ -353,7 +345,7 @@ fn assigned(names: &[&str], theirs: &[Vec<IpAddr>], known: &[IpAddr]) -> Result<
     )
 }
 
-/// Checks that the command that stops a node stops only this node.
+/// Checks that each command that stops a node stops no other node.
 fn check_controls(
     all: &[ReachedHost],
     of_nodes: &[Option<usize>],

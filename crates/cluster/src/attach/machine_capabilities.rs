@@ -1,6 +1,5 @@
-//! Capabilities on the machines of an attached cluster. Before cassay connects to the machines, it
-//! derives the expected capabilities from their description. Afterwards, it determines the actual
-//! capabilities.
+//! Capabilities on the machines of an attached cluster: expected ones from the spec before cassay
+//! connects to the machines, and actual ones afterwards.
 
 use super::hosts::{AttachedHosts, ReachedHost};
 use crate::capability::{Answer, OF_NETWORK, OnMachines};
@@ -76,7 +75,7 @@ pub(crate) fn on_machines(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> OnMachin
 }
 
 /// Checks that signals can stop a process. The kernel protects process 1 of a container from
-/// signals that are sent within the container.
+/// signals of the container's processes.
 fn signalled(pid: u32) -> Result<(), String> {
     if pid == 1 {
         return Err(
@@ -89,7 +88,7 @@ fn signalled(pid: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// Queries all machines in parallel for the capabilities that network faults need.
+/// Queries all machines in parallel for the capabilities of network faults.
 fn on_networks(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> BTreeMap<Capability, Answer> {
     let ask = |host: &ReachedHost| host.agent.machine_capabilities();
     let found: Vec<_> = std::thread::scope(|scope| {

@@ -7,10 +7,10 @@ use host::settings::{HostSettings, Question};
 use topology::Machine;
 
 impl AttachedHosts {
-    /// Returns the name and the hardware of each machine.
+    /// Returns each machine's name and hardware.
     ///
     /// # Errors
-    /// An agent has ended, or a kernel does not describe its machine.
+    /// An agent has ended, or a kernel does not describe its hardware.
     pub fn machines(&self) -> Result<Vec<(String, Machine)>> {
         let of_host = |host: &ReachedHost| {
             let machine = host
@@ -22,8 +22,8 @@ impl AttachedHosts {
         self.all.iter().map(of_host).collect()
     }
 
-    /// Returns the answers to `question` by machine name. The answers include the processes and
-    /// data folders of the nodes on each machine.
+    /// Returns each machine's name and its answer to `question`. The question also covers the
+    /// processes and data folders of the nodes on the machine.
     ///
     /// # Errors
     /// An agent has ended.

@@ -1,5 +1,5 @@
-//! Actions on the processes of attached nodes that the user has permitted, and the programs that
-//! perform them.
+//! User's permissions for actions on the processes of attached nodes, and the programs that perform
+//! the actions.
 
 use crate::cluster::Cluster;
 use anyhow::Result;
@@ -7,16 +7,13 @@ use cassandra::{NodeInfo, may};
 use target_spec::NodeAct;
 
 impl Cluster {
-    /// Checks that an action on the processes of nodes is permitted. The action is permitted if
-    /// cassay manages the nodes, or if the command line names the action.
-    ///
-    /// # Errors
-    /// The action is not permitted.
+    /// Checks that an action on the processes of nodes is permitted. For managed nodes, every
+    /// action is permitted. For attached nodes, the command line must permit the action.
     pub fn may_do(&self, act: NodeAct) -> Result<()> {
         may(self.access().door.as_ref(), act, "the cluster")
     }
 
-    /// Describes the programs that stop and start attached nodes, with one sentence for each node.
+    /// Returns one sentence for each node with the commands that stop and start the node.
     pub fn controls(&self) -> Vec<String> {
         let hosts = self.attached_hosts();
         let of_node = |(index, node): (usize, &NodeInfo)| {

@@ -1,5 +1,4 @@
-//! Pods of attached nodes, as discovered from Kubernetes: their locations, names and metrics
-//! endpoints.
+//! Pods of attached nodes in Kubernetes: locations, names and metrics endpoints.
 
 use crate::capability::Answer;
 use anyhow::Result;
@@ -18,12 +17,12 @@ pub(crate) const BY_CLUSTER: &str = "the API of the Kubernetes cluster, if the c
 pub(crate) const NO_PODS: &str = "cassay does not know that the nodes are pods; add `attach: \
      {kubernetes: {service: NAME}}` or `local: {pods: {image: NAME}}`";
 
-/// Time limit for a metrics endpoint to accept a connection.
+/// Time limit for a connection to a metrics endpoint.
 const CONNECT_LIMIT: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
 pub(crate) struct Pods {
-    /// Pods by the CQL address of their node.
+    /// By the CQL address of the node.
     all: BTreeMap<SocketAddr, PodPlace>,
     /// Ports that may be metrics endpoints, by the CQL address of the node.
     metrics: BTreeMap<SocketAddr, Vec<u16>>,
@@ -31,8 +30,7 @@ pub(crate) struct Pods {
 }
 
 impl Pods {
-    /// Collects the pods of a discovered cluster. If the study requests metrics, also collects the
-    /// metrics ports of the pods.
+    /// Collects the pods of a discovered cluster, and on request the possible metrics ports.
     pub fn found(kubectl: &Kubectl, cluster: &FoundCluster, wants_metrics: bool) -> Pods {
         let pod = |node: &FoundNode| Some((node.point, place(kubectl, node.pod.as_ref()?)));
         Pods {
@@ -47,8 +45,7 @@ impl Pods {
         }
     }
 
-    /// Names nodes after their pods, because the name of a pod does not change when its address
-    /// changes.
+    /// Names nodes after their pods, because a pod keeps its name when its address changes.
     pub fn name_nodes(&self, mut nodes: Vec<NodeInfo>) -> Vec<NodeInfo> {
         for node in &mut nodes {
             if let Some(pod) = self.all.get(&node.address) {
@@ -59,9 +56,8 @@ impl Pods {
         nodes
     }
 
-    /// Returns the metrics endpoint of each node, by the name of the node. The endpoint is the
-    /// first port that accepts a connection. Tries all nodes in parallel, and omits nodes without
-    /// such a port.
+    /// Returns the name and the metrics endpoint of each node. The endpoint is the first port that
+    /// accepts a connection. Nodes without such a port are absent. Tries all nodes in parallel.
     pub fn metrics_of(
         &self,
         nodes: &[NodeInfo],
@@ -92,8 +88,7 @@ impl Pods {
         found
     }
 
-    /// Returns the pod of each node, in node order. An entry is `None` if the node is not in a
-    /// known pod.
+    /// Returns the pod of each node, in node order. `None` for a node outside a known pod.
     ///
     /// # Errors
     /// A pod has no name.
@@ -106,7 +101,7 @@ impl Pods {
     }
 }
 
-/// Returns the location of a pod, without naming a container.
+/// Returns the location of a pod. The container is empty.
 pub(super) fn place(kubectl: &Kubectl, pod: &FoundPod) -> PodPlace {
     PodPlace {
         context: kubectl.context().map(str::to_owned),
@@ -117,7 +112,6 @@ pub(super) fn place(kubectl: &Kubectl, pod: &FoundPod) -> PodPlace {
     }
 }
 
-/// Checks that every node runs in a pod.
 pub(super) fn every(nodes: &[NodeInfo], pods: &[Option<Arc<NodePod>>]) -> Answer {
     let others = nodes.iter().zip(pods).filter(|(_, pod)| pod.is_none());
     let names: Vec<&str> = others.map(|(node, _)| node.name.as_str()).collect();

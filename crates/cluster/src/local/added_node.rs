@@ -1,5 +1,4 @@
-//! Plans another node on a host that already has nodes: the layout and the start command of the new
-//! node. Planning does not create the node.
+//! Plans another node on a host that already has nodes. Planning does not create the node.
 
 use super::node_process::LocalNode;
 use super::nodes::Nodes;
@@ -10,8 +9,7 @@ use host::{Join, Start};
 use std::net::SocketAddrV4;
 use target_spec::{HostIndex, LocalSpec, Seat, memory_bytes};
 
-/// Returns the reason why cassay cannot add a node to the hosts of `spec`. Returns `None` if the
-/// addition is possible, or if the spec has no hosts.
+/// Returns the reason why cassay cannot add a node to the hosts of `spec`, if any.
 pub(super) fn refusal(spec: &LocalSpec) -> Option<String> {
     let hosts = spec.hosts.as_ref()?;
     if !spec.tokens.is_empty() {
@@ -37,23 +35,20 @@ pub(super) fn refusal(spec: &LocalSpec) -> Option<String> {
 }
 
 impl Nodes {
-    /// Returns one node for each host to which cassay could add a node. The list is empty if the
-    /// nodes share one machine, or if their tokens come from an export. A host without a free
-    /// address is omitted.
+    /// Returns one possible node for each host. The list is empty if the nodes share one machine,
+    /// or if their tokens come from an export. A host without a free address is absent.
     ///
     /// # Errors
-    /// A command has an argument that is not Unicode.
+    /// An argument of a command is not Unicode.
     pub(super) fn newcomers(&self) -> Result<Vec<AddedNode>> {
         let hosts = self.hosts().map_or(0, |hosts| hosts.all().len());
         let layouts = (0..hosts).map(HostIndex).filter_map(|host| self.newcomer_on(host));
         layouts.map(|layout| self.newcomer(layout)).collect()
     }
 
-    /// Returns the layout of a new node. The node is in the same rack as the first node of the
-    /// host.
+    /// Returns the layout of a new node, in the rack of the host's first node.
     fn newcomer_on(&self, host: HostIndex) -> Option<NodeLayout> {
-        // If the tokens come from an exported ring, cassay cannot determine the token range of a
-        // new node.
+        // An exported ring determines no token range for a new node.
         let hosts = self.hosts().filter(|_| self.spec.tokens.is_empty())?;
         let name = hosts.all().get(host.0)?.name();
         let mut others = self.nodes.iter().filter(|node| node.layout.host == name);
@@ -62,8 +57,7 @@ impl Nodes {
         let count = self.nodes.len();
         let name = format!("node{}", count + 1);
         let tokens = settings::tokens_count(&self.spec.yaml);
-        // On a remote machine, the node shares the address of the other nodes, but has separate
-        // ports.
+        // Nodes on a remote machine share its address, and have separate ports.
         let ports = if hosts.are_machines() {
             beside.ports.for_slot(slot)
         } else {

@@ -1,9 +1,9 @@
 //! Assigns hosts, addresses, racks and folders to nodes. The hosts are isolated hosts, remote
-//! machines, or loopback addresses if this machine does not permit isolated hosts.
+//! machines, or loopback addresses if this machine does not permit isolation.
 //!
-//! The module deals nodes to the hosts in turn, and tokens to the nodes in turn. So neighbours on
-//! the ring are on different hosts and racks. Every node owns the same share of the data,
-//! regardless of the number of replicas.
+//! The module deals nodes to hosts in turn, and tokens to nodes in turn. So neighbours on the ring
+//! are on different hosts and racks. Every node owns the same share of the data, regardless of the
+//! replication factor.
 
 use super::host_layout::HostLayout;
 use super::nodes::Nodes;
@@ -22,7 +22,7 @@ use target_spec::{
     memory_bytes,
 };
 
-/// Refuses a spec whose nodes do not fit its hosts.
+/// Checks that the nodes fit the hosts of a spec.
 ///
 /// # Errors
 /// The spec has no host, the nodes cannot be distributed as requested, the spec sets the address of
@@ -68,11 +68,11 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     }
 }
 
-/// Returns the isolated hosts or remote machines that `spec` requests. Returns `None` if the spec
-/// requests neither, or if this machine does not permit isolation and the spec does not require it.
+/// Returns the hosts that `spec` requests. Returns `None` without hosts, or if this machine does
+/// not permit isolation and the spec does not require it.
 ///
 /// # Errors
-/// The spec requires isolation, but this machine does not permit it.
+/// The spec requires isolation, which this machine does not permit.
 pub(super) fn wanted<'a>(
     spec: &'a LocalSpec,
     say: &mut dyn FnMut(&str),
@@ -102,7 +102,7 @@ pub(super) fn wanted<'a>(
     }
 }
 
-/// Returns the reason why isolated hosts are impossible, or `None` if they are possible.
+/// Returns the reason why isolated hosts are impossible, if any.
 fn network_refusal(capabilities: &[CapabilityStatus]) -> Option<String> {
     let network = capabilities.iter().find(|one| one.capability == Capability::Hosts);
     match network {
@@ -111,7 +111,7 @@ fn network_refusal(capabilities: &[CapabilityStatus]) -> Option<String> {
     }
 }
 
-/// Returns the host capabilities that a managed target of `spec` will have.
+/// Returns the expected host capabilities of a managed target.
 pub(crate) fn answer(spec: &LocalSpec) -> HostsAnswer {
     match &spec.hosts {
         None => Err(capability::NO_HOSTS.to_string()),
@@ -132,8 +132,8 @@ pub(super) fn answers(capabilities: &[CapabilityStatus]) -> BTreeMap<Capability,
     capabilities.iter().map(|one| (one.capability, one.answer())).collect()
 }
 
-/// Returns the host capabilities for `spec` on this machine. If the spec has volumes, tests the
-/// volume capabilities on a real volume.
+/// Returns the host capabilities on this machine. If the spec has volumes, tests their capabilities
+/// on a real volume.
 fn answers_here(spec: &LocalSpec) -> BTreeMap<Capability, Answer> {
     let mut all = answers(host::capabilities());
     let hosts = spec.hosts.as_ref();
@@ -145,8 +145,8 @@ fn answers_here(spec: &LocalSpec) -> BTreeMap<Capability, Answer> {
     all
 }
 
-/// Replaces the answers about volumes if the spec has no volumes, and adds the answer about adding
-/// a node to a host.
+/// Adjusts the answers about volumes if the spec has no volumes, and adds the answer about adding a
+/// node.
 pub(super) fn add_of_volumes(spec: &LocalSpec, all: &mut BTreeMap<Capability, Answer>) {
     let has_volumes = spec.hosts.as_ref().is_some_and(|hosts| hosts.host.volume_bytes.is_some());
     for capability in Capability::OF_VOLUMES {
@@ -166,8 +166,8 @@ pub(super) fn add_of_volumes(spec: &LocalSpec, all: &mut BTreeMap<Capability, An
     }
 }
 
-/// Derives the layout of each node from the spec and the host of the node. `folder` is the folder
-/// of the cluster. `places` contains the address and the ports of each node, in node order.
+/// Derives the layout of each node. `folder` is the folder of the cluster. `places` contains the
+/// address and the ports of each node, in node order.
 ///
 /// # Errors
 /// The size of a disk cannot be determined.
@@ -186,7 +186,7 @@ pub(super) fn layouts(
     for (index, ((address, ports), tokens)) in places.iter().zip(ring).enumerate() {
         let name = format!("node{}", index + 1);
         let seat = seats.get(index).context("each node has a host")?;
-        // If the spec has no hosts, each node counts as a separate host.
+        // Without hosts in the spec, each node counts as a separate host.
         let number = 1 + if spec.hosts.is_some() {
             seat.host.0
         } else {
@@ -223,8 +223,8 @@ pub(super) fn layouts(
     Ok(all)
 }
 
-/// Returns the rack of a node. If the spec does not name racks, each host is a rack. Without hosts,
-/// all nodes are in `rack1`.
+/// Returns the rack of a node. Without racks in the spec, each host is a rack. Without hosts, all
+/// nodes are in `rack1`.
 fn rack(spec: &LocalSpec, node: NodeIndex, host: HostIndex) -> String {
     match (spec.racks.get(node.0).or(spec.racks.last()), &spec.hosts) {
         (Some(rack), _) => rack.clone(),
@@ -234,8 +234,8 @@ fn rack(spec: &LocalSpec, node: NodeIndex, host: HostIndex) -> String {
 }
 
 /// Returns the addresses and ports of nodes on hosts. The first node of a simulated host has the
-/// address of the host, and other nodes have further addresses on the same link. The nodes of a
-/// remote machine share its address, and have different ports.
+/// host's address, and other nodes have further addresses on the same link. Nodes on a remote
+/// machine share its address, and have different ports.
 ///
 /// # Errors
 /// The network has no free address, the kernel refuses an address, or no ports are free.
@@ -243,7 +243,7 @@ pub(super) fn places(spec: &LocalSpec, hosts: &Hosts) -> Result<Vec<(Ipv4Addr, P
     let first = if hosts.are_machines() {
         ports::choose_on(hosts.all(), spec.nodes_per_host())?
     } else {
-        // Only the nodes use a simulated network, so they can use the default ports.
+        // Only the nodes use a simulated network, so the default ports are free.
         ports::CHOICES[0]
     };
     let place = |seat: Seat| {

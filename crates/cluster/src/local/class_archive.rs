@@ -1,13 +1,11 @@
-//! Class data sharing (CDS): the JVM maps parsed and verified classes from an archive that was
-//! dumped once, instead of loading them at every start. CDS saves a fifth of the CPU time of a
-//! start. The bytecode and the JIT compilers remain the same. See
-//! `docs/decisions/029-class-data-sharing.md`.
+//! Class data sharing (CDS): the JVM maps parsed and verified classes from an archive instead of
+//! loading them at every start. CDS saves a fifth of the CPU time of a start. The bytecode and the
+//! JIT compilers remain the same. See `docs/decisions/029-class-data-sharing.md`.
 //!
-//! Each combination of a Java build and a set of jars has one archive. The JVM itself refuses an
-//! archive of another build, or of jars with another size or date, and then starts without it. A
-//! node that cassay starts only for this purpose dumps the archive under a temporary name. Then
-//! cassay renames the archive, and checks its digest as it does for jars. cassay asks each JVM
-//! whether it has mapped the archive: see [`super::settings_check`].
+//! Each combination of a Java build and a set of jars has one archive. A node that cassay starts
+//! for this purpose dumps the archive under a temporary name. The JVM refuses an archive of another
+//! build, or of jars with another size or date, and then starts without it. So
+//! [`super::settings_check`] verifies that each JVM has mapped the archive.
 
 use super::nodes::Nodes;
 use super::program::{Classes, Program};
@@ -20,10 +18,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use target_spec::{LocalSpec, class_sharing_refusal};
 
-/// Heap size of the node that dumps an archive. The archive does not depend on this size.
+/// Heap size of the node that dumps an archive, which does not depend on this size.
 pub(super) const HEAP_BYTES: u64 = 512 << 20;
 
-/// Time limit for the node to dump the archive when it exits. On a quiet machine, this took 6 s.
+/// Time limit for dumping the archive when the node exits. On a quiet machine, this took 6 s.
 pub(super) const WRITE_LIMIT: Duration = Duration::from_secs(300);
 
 /// Refuses class sharing if the JVM could not map the archive.
@@ -38,7 +36,7 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
 }
 
 impl Program {
-    /// Enables or disables class sharing, as the spec requests, for nodes that start from now on.
+    /// Enables or disables class sharing for future starts, as the spec requests.
     pub(super) fn share_classes(
         &mut self,
         spec: &LocalSpec,
@@ -54,18 +52,16 @@ impl Program {
     }
 }
 
-/// Returns the archive of a program, and dumps the archive if it is missing. `clusters` is the
-/// folder for the node that dumps the archive.
+/// Returns the archive of a program. Dumps a missing archive with a node in the folder `clusters`.
 ///
 /// # Errors
-/// The archive cannot be dumped. The message contains the output of the node.
+/// The archive cannot be dumped. The message contains the node's output.
 fn archive(program: &Program, clusters: &Path, say: &mut dyn FnMut(&str)) -> Result<PathBuf> {
     let path = program.cache.join(name(program)?);
     if is_checked(&path) {
         return Ok(path);
     }
-    // If two commands need the archive, one command dumps it while the other waits for the lock.
-    // JVMs do not inherit the lock.
+    // Another command that needs the archive waits for this lock. JVMs do not inherit the lock.
     let lock = path.with_extension("lock");
     let lock = std::fs::File::create(&lock).with_context(|| format!("write {}", lock.display()))?;
     lock.lock().context("wait for the archive of another command")?;
@@ -76,8 +72,7 @@ fn archive(program: &Program, clusters: &Path, say: &mut dyn FnMut(&str)) -> Res
     Ok(path)
 }
 
-/// Returns the name of the archive. The name depends on the Java build and the jars, so that other
-/// builds and jars have a different archive.
+/// Returns the archive's file name, which depends on the Java build and the jars.
 fn name(program: &Program) -> Result<String> {
     let mut text = format!("{}\n{}\n", program.java.build, program.supply.release);
     for jar in program.supply.classpath.split(':') {
@@ -87,20 +82,20 @@ fn name(program: &Program) -> Result<String> {
     Ok(file_name(&text))
 }
 
-/// Returns the name of the archive. `text` identifies the Java build and the jars.
+/// Returns the archive's file name. `text` identifies the Java build and the jars.
 pub(super) fn file_name(text: &str) -> String {
     let digest = supply::digest_of_texts(&[text]);
     format!("{ARCHIVE_PREFIX}{}.jsa", &digest[..12])
 }
 
-/// Returns the path of the stamp file next to an archive. The stamp contains the digest of the
-/// archive, and the metadata of the archive at the last check of the digest.
+/// Returns the path of an archive's stamp file. It contains the archive's digest, and the archive's
+/// metadata at the last comparison of the digest.
 fn stamp_path(archive: &Path) -> PathBuf {
     archive.with_extension("checked")
 }
 
-/// Returns true if an archive exists and is unchanged. Compares the digest of the archive if its
-/// metadata differs from the stamp, or if the machine has rebooted since the stamp was written.
+/// Returns true if an archive exists and is unchanged. Computes the digest only if the metadata or
+/// the boot id differs from the stamp.
 fn is_checked(archive: &Path) -> bool {
     let Ok(stamp) = foreign::text(FileKind::Note, stamp_path(archive)) else {
         return false;
@@ -113,7 +108,7 @@ fn is_checked(archive: &Path) -> bool {
         return true;
     }
     let is_same = supply::digest_of(archive).is_ok_and(|found| found == digest);
-    // In a read-only cache, the stamp cannot be written, so every call compares the digest.
+    // In a read-only cache, the stamp cannot be written, so every call computes the digest.
     let _ = is_same.then(|| supply::write_whole(&stamp_path(archive), &now));
     is_same
 }
@@ -134,8 +129,7 @@ fn make(program: &Program, clusters: &Path, path: &Path, say: &mut dyn FnMut(&st
     let written = fresh.path().join("classes.jsa");
     let mut recording = program.clone();
     recording.classes = Classes::Archived(written.clone());
-    // The node that dumps the archive has no Jolokia agent, because the JVM considers archives
-    // dumped with agents to be for tests only.
+    // The JVM considers archives that were dumped with agents to be for tests only.
     recording.supply.jolokia = None;
     let spec = LocalSpec {
         release: program.supply.release.clone(),
@@ -183,8 +177,7 @@ mod tests {
         std::fs::write(stamp_path(&archive), &stamp).unwrap();
         assert!(is_checked(&archive));
 
-        // If the file is new but has the same bytes, the digest is compared once. After that, the
-        // metadata suffices.
+        // A new file with the same bytes is read once. Afterwards, its metadata suffices.
         std::fs::remove_file(&archive).unwrap();
         std::fs::write(&archive, "classes").unwrap();
         assert!(is_checked(&archive));

@@ -1,5 +1,5 @@
-//! Builds the handles that faults need for managed nodes. A handle contains the commands that
-//! restart its node, with or without its data.
+//! Builds the handles of managed nodes for faults. A handle contains the commands that restart its
+//! node, with or without its data.
 
 use super::jvm;
 use super::node_process::{LocalNode, OUTPUT};
@@ -103,8 +103,8 @@ impl Nodes {
         })
     }
 
-    /// Returns the start command of a node, and its output file. If `anew` is set, the command
-    /// starts the node without data.
+    /// Returns the start command and the output file of a node. With `anew`, the command starts the
+    /// node without data.
     pub(super) fn command_for(
         &self,
         node: &LocalNode,

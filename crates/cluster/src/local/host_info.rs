@@ -6,24 +6,21 @@ use host::{Host, Hosts};
 use measure::number::bytes;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A host of a running target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostInfo {
-    /// Name of the host, such as `host1`. For an attached node, its address.
+    /// Name such as `host1`. For an attached node, its address.
     pub name: String,
-    /// Address of the host. If the host is only an address, this is the address of its first node.
+    /// Address of the host. For a host that is only an address, the address of its first node.
     pub address: String,
-    /// Name of the machine for ssh, and its machine type if known. `None` for a simulated host.
+    /// Machine's name for ssh, and its machine type if known. `None` for a simulated host.
     pub machine: Option<String>,
-    /// Limits that the kernel reports, as text, by name: `cpus`, `cpu_quota` (cores), `cpu_weight`
+    /// Limits as text, as the kernel reports them: `cpus`, `cpu_quota` (cores), `cpu_weight`
     /// (equivalent number of busy threads), `memory`, `disk_read_iops`, `disk_write_iops`,
-    /// `disk_read_rate`, `disk_write_rate`, `link_rate`, `link_delay`. If a name is absent, the
-    /// resource is not limited.
+    /// `disk_read_rate`, `disk_write_rate`, `link_rate`, `link_delay`. An absent name means no
+    /// limit.
     pub limits: BTreeMap<String, String>,
-    /// Size of the host's volume in bytes, as the file system reports it. `None` if the host has no
-    /// volume.
+    /// Size in bytes, as the file system reports it. `None` without a volume.
     pub volume_bytes: Option<u64>,
-    /// Number of bytes that are used on the host's volume.
     pub volume_used_bytes: Option<u64>,
 }
 
@@ -43,7 +40,7 @@ impl HostInfo {
     /// Describes isolated hosts from the kernel's current state.
     ///
     /// # Errors
-    /// The kernel does not report the limits of a host.
+    /// The kernel does not report a host's limits.
     pub(super) fn from_hosts(hosts: &Hosts) -> Result<Vec<HostInfo>> {
         let mut names = hosts.state().machine_names().into_iter();
         let of_host = |host: &Host| {
@@ -74,7 +71,7 @@ fn describe(host: &Host) -> Result<HostInfo> {
     })
 }
 
-/// Returns the text of a limit with its unit. `None` if the name or the number is unknown.
+/// Returns a limit with its unit. Returns `None` if the name or the number is unknown.
 fn in_words(name: &str, value: &str) -> Option<String> {
     let number = value.parse::<u64>().ok();
     match name {

@@ -1,4 +1,4 @@
-//! Hosts on which the nodes run: this machine itself, or isolated hosts.
+//! Hosts of the nodes: this machine itself, or isolated hosts.
 
 use anyhow::{Context, Result};
 use host::{Agent, Host, Hosts};
@@ -32,8 +32,6 @@ impl HostLayout {
         }
     }
 
-    /// Returns the agent of the host with this name.
-    ///
     /// # Errors
     /// No host has this name.
     pub fn agent_of(&self, name: &str) -> Result<&Arc<Agent>> {

@@ -1,7 +1,5 @@
-//! JVM options of Apache Cassandra for each Java version: collectors, and access to packages that
-//! the module system hides.
-//!
-//! The options come from `conf/jvm11-server.options`, `jvm17-server.options` and
+//! JVM options of Apache Cassandra for each Java version: collectors, and access to hidden
+//! packages. The options come from `conf/jvm11-server.options`, `jvm17-server.options` and
 //! `jvm21-server.options`.
 
 /// G1 options in Apache's files for Java 11 and 17.
@@ -20,7 +18,6 @@ pub(super) struct JavaOptions {
     pub exports: &'static [&'static str],
     /// Packages that the server accesses by reflection.
     pub opens: &'static [&'static str],
-    /// Options that select ZGC.
     pub zgc: &'static [&'static str],
     pub others: &'static [&'static str],
 }
@@ -82,7 +79,7 @@ const OPENS_17: &[&str] = &[
 static JAVA_11: JavaOptions = JavaOptions {
     exports: EXPORTS_11,
     opens: OPENS_11,
-    // In Java 11, ZGC was experimental.
+    // ZGC is experimental in Java 11.
     zgc: &["-XX:+UnlockExperimentalVMOptions", "-XX:+UseZGC"],
     others: &["-XX:-UseBiasedLocking"],
 };
@@ -95,11 +92,10 @@ static JAVA_17: JavaOptions = JavaOptions {
 };
 
 static JAVA_21: JavaOptions = JavaOptions {
-    // Java 21 does not need all of these exports. The superfluous ones have no effect.
+    // Java 21 needs only some of these exports. The others have no effect.
     exports: EXPORTS_17,
     opens: OPENS_17,
-    // The last option is needed because jamm, the agent that measures object sizes, would otherwise
-    // assume compressed pointers.
+    // jamm, the agent that measures object sizes, would otherwise assume compressed pointers.
     zgc: &[
         "-XX:+UseZGC",
         "-XX:+ZGenerational",
@@ -109,9 +105,8 @@ static JAVA_21: JavaOptions = JavaOptions {
 };
 
 impl JavaOptions {
-    /// Returns the options for a major version of Java. For a version between two versions of this
-    /// table, returns the options of the older one. Uses Java 11 for older versions, and Java 17 if
-    /// the version is unknown.
+    /// Returns the options for a major Java version. Java 17 to 20 and an unknown version use the
+    /// options for 17, and older versions those for 11.
     pub(super) fn for_major(major: Option<u32>) -> &'static JavaOptions {
         match major {
             Some(..17) => &JAVA_11,

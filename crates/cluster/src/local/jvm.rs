@@ -1,12 +1,11 @@
 //! Command line of a node's JVM.
 //!
-//! The options are those of Apache's scripts for a server, so that the performance is the same. All
-//! Cassandra lines get the same tuning options, so that studies compare only the lines. Each Java
-//! version gets the module options that it needs (`java_options`). A study's options come last, so
-//! that they take precedence. cassay does not preload jemalloc, which only some machines have, and
-//! does not enable JMX over RMI, which it does not use. The collector is G1 with the options for
-//! Java 11 and 17, on every Java version. Apache's options for 21 use ZGC, which a study selects by
-//! `collector`.
+//! The options are those of Apache's scripts, so that the performance is the same. All Cassandra
+//! lines get the same tuning options, so that studies compare only the lines. Each Java version
+//! gets its module options (`java_options`). A study's options come last and take precedence.
+//! cassay does not preload jemalloc, which many machines lack, and does not enable JMX over RMI.
+//! The default collector is G1 with the options for Java 11 and 17. Apache's options for 21 use
+//! ZGC, which a study selects by `collector`.
 
 use super::java_options::{G1, JavaOptions};
 use super::node_process::gc_log_name;
@@ -29,8 +28,7 @@ const TUNING: [&str; 12] = [
     "-Xss256k",
     "-ea",
     "-da:net.openhft...",
-    // If memory runs out, the node exits, and cassay detects the exit. The JVM does not write a
-    // heap dump, because it would fill the disk.
+    // Without memory, the node exits, and cassay detects the exit. A heap dump would fill the disk.
     "-XX:+ExitOnOutOfMemoryError",
     "-Dio.netty.allocator.useCacheForAllThreads=true",
     "-Dio.netty.allocator.maxOrder=11",
@@ -41,38 +39,36 @@ const PROPERTIES: [&str; 6] = [
     "-Dio.netty.tryReflectionSetAccessible=true",
     "-Djava.net.preferIPv4Stack=true",
     "-Dcassandra-foreground=yes",
-    // A new ring needs no information from gossip, so nodes do not wait until gossip settles. This
-    // wait would take 8 s.
+    // A new ring needs no information from gossip. Waiting until gossip settles would take 8 s.
     "-Dcassandra.skip_wait_for_gossip_to_settle=0",
-    // This property applies to the HTTP server of the Jolokia agent. Without this property, every
-    // answer on a reused connection waits 40 ms for the peer's delayed acknowledgement.
+    // For the HTTP server of the Jolokia agent. Otherwise, every response on a reused connection
+    // waits 40 ms for the peer's delayed acknowledgement.
     "-Dsun.net.httpserver.nodelay=true",
 ];
 
-/// Gossip quarantine of a node that has left the ring, in ms. The value is the server's default,
-/// which is twice the default ring delay. cassay sets it explicitly, because a seed's ring delay is
-/// short. The other nodes forget a node that has not joined the ring after half of this time.
+/// Gossip quarantine of a node that has left the ring, in ms. The value is Cassandra's default,
+/// twice the default ring delay. cassay sets it explicitly, because cassay shortens a seed's ring
+/// delay. Other nodes forget a node that has not joined after half of this time.
 const QUARANTINE_MS: u32 = 20_000;
 
-/// Delay between the announcement of a join and the start of streaming, in ms. If a node leaves the
-/// ring and returns at once, the other nodes accept its gossip again within this delay. So they
-/// send the node the writes that happen during the streaming.
+/// Delay between the announcement of a join and the start of streaming, in ms. It exceeds
+/// [`QUARANTINE_MS`]. So the other nodes again accept the gossip of a node that left and returned
+/// at once, and send it the writes during the streaming.
 const JOINING_DELAY_MS: u32 = QUARANTINE_MS + 5_000;
 
-/// Environment variable that contains JVM options. The JVM adds them to its command line.
+/// Environment variable whose options the JVM adds to its command line.
 pub(super) const OPTIONS_VARIABLE: &str = "JDK_JAVA_OPTIONS";
 
-/// Options that let a node start despite unreadable commit log segments or SSTables. After a power
-/// loss, an SSTable that was written in the last half minute may have an empty TOC component, which
-/// Cassandra does not sync.
+/// Options with which a node starts despite unreadable commit log segments or SSTables. After a
+/// power loss, a recent SSTable may have an empty TOC component, which Cassandra does not sync.
 pub(super) const SKIP_UNREADABLE: &str = "-Dcassandra.commitlog.ignorereplayerrors=true \
     -Dcassandra.config.allow_system_properties=true \
     -Dcassandra.settings.disk_failure_policy=best_effort";
 
-/// Refuses to use two garbage collectors.
+/// Checks that the options do not select a second garbage collector.
 ///
 /// # Errors
-/// The spec names a collector, and its options select another collector.
+/// The spec sets a collector, and its options select another one.
 pub(super) fn check_collector(spec: &LocalSpec) -> Result<()> {
     let Some(collector) = spec.collector else {
         return Ok(());
@@ -89,14 +85,13 @@ pub(super) fn check_collector(spec: &LocalSpec) -> Result<()> {
     }
 }
 
-/// Returns true if an option selects a garbage collector.
 pub(super) fn is_collector(option: &str) -> bool {
     let name = option.strip_prefix("-XX:+Use");
     name.is_some_and(|name| name.ends_with("GC") && name != "AdaptiveSizePolicyWithSystemGC")
 }
 
-/// Builds the command for start number `start` of `node`, counted from 1. Adds the JVM options of
-/// the node's placement. If `anew` is set, the node has no data and streams it from other nodes.
+/// Builds the command for start number `start`, counted from 1. `placed` contains the JVM options
+/// of the node's placement. With `anew`, the node has no data and streams it from other nodes.
 pub(crate) fn command(
     program: &Program,
     cluster: &str,
@@ -126,10 +121,10 @@ pub(crate) fn command(
     }
     command.args(java.others);
     command.args(PROPERTIES);
-    // The ring delay is the time that a node waits for gossip before it joins. When a new ring
-    // starts, the seed is alone, so its delay is short. Any other node exits if it has not found
-    // another node within this time. Its delay is longer, because a node retries only every 5 s,
-    // and on a busy machine the first connection may take that long.
+    // The ring delay is the time that a node waits for gossip before it joins. It is short for the
+    // seed, which is alone when a new ring starts. Other nodes exit if they find no node within
+    // this time. They retry only every 5 s, and on a busy machine the first connection may take
+    // that long.
     let ring_delay_ms = match anew {
         Some(RestartMode::Joining) => JOINING_DELAY_MS,
         None if node.is_seed() => 1000,
@@ -145,40 +140,38 @@ pub(crate) fn command(
     command.args(super::roles::options(spec));
     let config = anew.map_or(settings::CONFIG, |_| settings::JOINING);
     add_files(&mut command, program, node, config);
-    // These options make the JVM log all pauses of any collector, and all safepoints. Each start
-    // has a separate file, because the JVM overwrites existing files.
+    // Logs all pauses of any collector, and all safepoints. The JVM overwrites existing files, so
+    // each start has a separate file.
     command.arg(format!(
         "-Xlog:gc*,safepoint:file={}:time,uptime,level,tags:filecount=0",
         node.folder.join("logs").join(gc_log_name(start)).display()
     ));
     command.args(placed).args(&spec.jvm_options);
-    // Class data sharing does not support folders in the class path, so the class path contains
-    // only jars.
+    // Class data sharing supports only jars in the class path, no folders.
     command.args(["-cp", &program.supply.classpath]);
     command.arg("org.apache.cassandra.service.CassandraDaemon");
     command.current_dir(&node.folder);
-    // Apache's scripts also set this variable, because more arenas only fragment native memory.
+    // As in Apache's scripts. More arenas only fragment native memory.
     command.env("MALLOC_ARENA_MAX", "4");
-    // cassay removes options from the environment, because plan and report would not show them.
+    // Neither plan nor report would show options from the environment.
     for name in ["JAVA_TOOL_OPTIONS", OPTIONS_VARIABLE, "_JAVA_OPTIONS"] {
         command.env_remove(name);
     }
     command
 }
 
-/// Returns the option that makes a node take over the tokens of its own address in the ring.
+/// Returns the option with which a node takes over the tokens of its own address.
 pub(super) fn replacing(node: &NodeLayout) -> String {
     format!("-Dcassandra.replace_address_first_boot={}", node.storage())
 }
 
-/// Adds to `command` the options with the paths of the node's files and of its Java agents.
+/// Adds options with the paths of the node's files and of its Java agents.
 fn add_files(command: &mut Command, program: &Program, node: &NodeLayout, config: &str) {
     let supply = &program.supply;
     let (folder, conf) = (node.folder.display(), node.conf());
     let conf = conf.display();
     if let Some(hints) = &supply.compiler_hints {
-        // Without this option, the JVM would print every hint to its output. cassay searches this
-        // output for errors.
+        // Otherwise the JVM would print every hint to its output, which cassay searches for errors.
         command.arg("-XX:CompileCommand=quiet");
         command.arg(format!("-XX:CompileCommandFile={}", hints.display()));
     }
@@ -197,8 +190,7 @@ fn add_files(command: &mut Command, program: &Program, node: &NodeLayout, config
     if program.classes.take_jamm(line) {
         command.arg(format!("-javaagent:{}", supply.jamm.display()));
     }
-    // While an archive is dumped, the JVM gets no agent, because it considers archives dumped with
-    // agents to be for tests only.
+    // The JVM considers archives that were dumped with agents to be for tests only.
     let is_archived = matches!(program.classes, Classes::Archived(_));
     if let Some(library) = supply.profiler.as_ref().filter(|_| !is_archived) {
         // Without arguments, the library only waits for commands. With these options, the JVM
@@ -207,7 +199,7 @@ fn add_files(command: &mut Command, program: &Program, node: &NodeLayout, config
         command.arg(format!("-agentpath:{}", library.display()));
     }
     if let Some(jolokia) = supply.jolokia.as_ref().filter(|_| !is_archived) {
-        // The password is in a file, because `ps` shows the command line to other users.
+        // `ps` shows the command line to other users, so the password is in a file.
         let config = format!("config={conf}/jolokia.properties");
         command.arg(format!("-javaagent:{}={config}", jolokia.display()));
     }

@@ -1,6 +1,6 @@
-//! Remote machines as hosts of managed nodes: their capabilities, and the programs from which their
-//! nodes start. cassay uploads each jar once, under a name that depends on its content, and leaves
-//! it on the machine for the next cluster.
+//! Remote machines as hosts of managed nodes: their capabilities, and the programs of their nodes.
+//! cassay uploads each jar once, under a name that depends on its content, and leaves the jar on
+//! the machine for later clusters.
 
 use super::assign_hosts;
 use super::program::{Classes, Program};
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use supply::java::Java;
 use target_spec::{Capability, JavaWanted, LocalSpec};
 
-/// cassay does not change the links of remote machines, because other programs also use them.
+/// Reason why links do not change. Other programs also use the links of remote machines.
 const LINKS: &str = "the hosts are separate machines, whose links cassay does not change";
 
 const OF_LINKS: [Capability; 2] = [Capability::LinkRate, Capability::LinkDelay];
@@ -30,13 +30,12 @@ pub(super) fn expected(spec: &LocalSpec) -> BTreeMap<Capability, Answer> {
     all
 }
 
-/// Returns the common answers of all machines. A capability is available if every machine has it.
+/// Returns the capabilities that all machines have.
 pub(super) fn answers(spec: &LocalSpec, hosts: &Hosts) -> BTreeMap<Capability, Answer> {
     let mut all: BTreeMap<Capability, Answer> = BTreeMap::new();
     for host in hosts.all() {
         let mut capabilities = host.agent().capabilities().unwrap_or_default();
-        // The answers of `machine_capabilities` replace earlier answers, because the hosts are not
-        // connected by a simulated switch.
+        // These answers replace earlier ones that assume a simulated switch.
         capabilities.extend(host.agent().machine_capabilities().unwrap_or_default());
         if host.has_volume() {
             capabilities.extend(host.agent().volume_capabilities().unwrap_or_default());
@@ -54,8 +53,8 @@ pub(super) fn answers(spec: &LocalSpec, hosts: &Hosts) -> BTreeMap<Capability, A
     all
 }
 
-/// Returns the answer about separate volumes if the hosts are pods. The answer is positive if the
-/// pods claimed volumes, and no volume is part of a much larger disk.
+/// Returns the answer about separate volumes of pods. It is positive if the pods claimed volumes,
+/// and none of them is much larger than its claim.
 fn claimed(spec: &LocalSpec, hosts: &[Host]) -> Option<(Capability, Answer)> {
     let pods = spec.hosts.as_ref()?.pods.as_ref()?;
     let answer = match pods.volume_bytes {
@@ -79,11 +78,11 @@ fn claimed(spec: &LocalSpec, hosts: &[Host]) -> Option<(Capability, Answer)> {
     Some((Capability::Volume, answer))
 }
 
-/// Number of bytes by which a volume may exceed 1.25 times the claimed size, because provisioners
+/// Number of bytes by which a volume may exceed 1.25 times its claimed size, because provisioners
 /// round up.
 const OVER_BYTES: u64 = 1 << 30;
 
-/// Adds to `all` the answers that are the same for all machines.
+/// Adds the answers that are the same for all machines.
 fn with_own(
     spec: &LocalSpec,
     mut all: BTreeMap<Capability, Answer>,
@@ -103,11 +102,11 @@ fn with_own(
     all
 }
 
-/// Returns the program for nodes on each machine. It consists of a Java that is installed on the
-/// machine, and the jars of `program`. Uploads jars that are missing on the machine.
+/// Returns each machine's program: a Java installation on the machine, and the jars of `program`.
+/// Uploads missing jars.
 ///
 /// # Errors
-/// A machine has no Java, or jars cannot be written to it.
+/// A machine has no Java, or cassay cannot write jars to it.
 pub(super) fn programs(
     hosts: &Hosts,
     (program, java): (&Program, &JavaWanted),
@@ -140,7 +139,7 @@ pub(super) fn programs(
     Ok(programs)
 }
 
-/// Refuses nodes that do not fit on their machines. The nodes must not run yet.
+/// Checks that the nodes, which must not run yet, fit on their machines.
 ///
 /// # Errors
 /// Machines have too little memory or disk space. The error lists all of them.
@@ -169,7 +168,7 @@ fn java_of(found: host::remote_host::FoundJava) -> Java {
     }
 }
 
-/// A file from which nodes start, and the name of this file on every machine.
+/// File of the nodes' program, and its name on every machine.
 struct Jar {
     file: PathBuf,
     name: String,
@@ -188,7 +187,7 @@ fn jars(program: &Program) -> Result<Vec<Jar>> {
 }
 
 impl Jar {
-    /// Reads a jar, and derives its name from its content, so that versions of a jar can coexist.
+    /// Reads a jar. Its name depends on its content, so that versions of a jar can coexist.
     fn read(file: PathBuf) -> Result<Jar> {
         let digest =
             supply::digest_of(&file).with_context(|| format!("read {}", file.display()))?;
@@ -211,7 +210,7 @@ impl Jar {
     }
 }
 
-/// Calls `take` with successive parts of a file.
+/// Calls `take` for successive parts of a file.
 fn parts(file: &Path, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let read = || format!("read {}", file.display());
     let mut reader = foreign::open(FileKind::Archive, file).with_context(read)?;
@@ -224,8 +223,8 @@ fn parts(file: &Path, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     }
 }
 
-/// Uploads the jars that are missing or different in a machine's folder. Returns the path of each
-/// jar, and the number of uploads.
+/// Uploads the jars that are missing or different on a machine. Returns the path of each jar, and
+/// the number of uploads.
 fn send(agent: &Agent, folder: &Path, jars: &[Jar]) -> Result<(BTreeMap<PathBuf, PathBuf>, usize)> {
     agent.change(vec![FileStep::Folder(folder.to_owned())])?;
     let entries = agent.list(folder, None)?.unwrap_or_default();
@@ -248,8 +247,7 @@ fn send(agent: &Agent, folder: &Path, jars: &[Jar]) -> Result<(BTreeMap<PathBuf,
     Ok((placed.collect(), missing.len()))
 }
 
-/// Uploads a jar. The file has a temporary name until it is complete, because another cassay
-/// process may upload the same jar.
+/// Uploads a jar under a temporary name, because another cassay process may upload the same jar.
 fn put(agent: &Agent, folder: &Path, jar: &Jar) -> Result<()> {
     let part = format!("{}.{}.part", jar.name, agent.process().pid);
     let path = folder.join(&part);
@@ -277,7 +275,7 @@ fn put(agent: &Agent, folder: &Path, jar: &Jar) -> Result<()> {
     }])
 }
 
-/// Returns a copy of the program that contains the paths of its files on a machine.
+/// Returns a copy of the program with the paths of its files on a machine.
 fn there(program: &Program, java: Java, placed: &BTreeMap<PathBuf, PathBuf>) -> Program {
     let place = |file: &Path| placed.get(file).cloned().unwrap_or_else(|| file.to_owned());
     let jar = |file: &str| place(Path::new(file)).display().to_string();

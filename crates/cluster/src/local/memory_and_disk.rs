@@ -1,5 +1,5 @@
-//! Checks before the start that memory and disk space suffice. If a machine swapped, or the kernel
-//! killed a node, the run would be useless.
+//! Checks memory and disk space before the start. If a machine swapped, or the kernel killed a
+//! node, the run would be useless.
 
 use anyhow::{Context, Result, bail};
 use host::memory;
@@ -9,14 +9,14 @@ use target_spec::memory_bytes;
 
 const MIB: u64 = 1 << 20;
 
-/// Minimum heap size with which the JVM can start the server, in bytes.
+/// Minimum heap size for a start of the server, in bytes.
 pub(crate) const HEAP_BYTES_MIN: u64 = 256 * MIB;
 
-/// Free disk space that a node needs, in bytes. The node uses it for commit log segments, system
-/// tables, logs, and a little data.
+/// Free disk space that a node needs for commit log segments, system tables, logs and a little
+/// data, in bytes.
 const DISK_BYTES_PER_NODE: u64 = 1 << 30;
 
-/// Refuses a cluster that does not fit on this machine.
+/// Checks that a cluster fits on this machine.
 ///
 /// # Errors
 /// The heap is too small, or too little memory or disk space is free. The message contains the
@@ -27,8 +27,8 @@ pub(crate) fn check(nodes: usize, heap_bytes: u64, data: &Path) -> Result<()> {
     check_disk(nodes, data)
 }
 
-/// Refuses nodes that do not fit on a machine with this available memory, and this free space on
-/// the disk of `data`, in bytes.
+/// Checks that nodes fit on a machine with `memory` available bytes, and `disk` free bytes on the
+/// disk of `data`.
 ///
 /// # Errors
 /// The nodes do not fit. The message contains the required and the free size, and a remedy.
@@ -43,8 +43,6 @@ pub(super) fn fits(
     fits_disk(nodes, disk, data)
 }
 
-/// Refuses a heap that is too small for a server.
-///
 /// # Errors
 /// `heap_bytes` is less than [`HEAP_BYTES_MIN`].
 pub(super) fn check_heap(heap_bytes: u64) -> Result<()> {
@@ -58,16 +56,13 @@ pub(super) fn check_heap(heap_bytes: u64) -> Result<()> {
     Ok(())
 }
 
-/// Refuses nodes that need more memory than is available.
-///
 /// # Errors
 /// The nodes need more memory, or the available memory is unknown.
 pub(super) fn check_memory(nodes: usize, heap_bytes: u64) -> Result<()> {
     fits_memory(nodes, heap_bytes, memory::available_bytes()?)
 }
 
-/// Refuses nodes that need more disk space than is free in a folder. Considers only the space that
-/// nodes need before they have data.
+/// Checks the disk space that nodes need before they have data.
 ///
 /// # Errors
 /// The nodes need more space, or the free space is unknown.
@@ -75,14 +70,14 @@ pub(super) fn check_disk(nodes: usize, data: &Path) -> Result<()> {
     fits_disk(nodes, free_disk(data)?, data)
 }
 
-/// Returns the number of free bytes that ordinary users may use on the disk of `data`.
+/// Returns the number of free bytes on the disk of `data` for ordinary users.
 pub(super) fn free_disk(data: &Path) -> Result<u64> {
     let disk = rustix::fs::statvfs(data)
         .with_context(|| format!("get the free space of {}", data.display()))?;
     Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
-/// Refuses a larger heap for running nodes if the free memory does not suffice for the increase.
+/// Checks that the free memory suffices for a larger heap of running nodes.
 ///
 /// # Errors
 /// Too little memory is free for the increase, or the available memory is unknown.
@@ -95,10 +90,9 @@ pub(crate) fn check_growth(nodes: usize, from_bytes: u64, to_bytes: u64) -> Resu
     )
 }
 
-/// Returns the total size of a node's commit log segments in MiB. cassay sets this size explicitly,
-/// because the server's default depends on the disk. As in the server's own rule, the size is at
-/// most 8 GiB, and at most a quarter of the disk. The quarter is divided among the nodes that share
-/// the disk.
+/// Returns the total size of a node's commit log segments in MiB, which cassay sets explicitly
+/// because the server's default depends on the disk. As in the server's rule, the size is at most 8
+/// GiB, and at most a quarter of the disk. The nodes on a disk share this quarter.
 pub(crate) fn commitlog_total_mib(disk_bytes: u64, nodes: usize) -> u64 {
     COMMITLOG_TOTAL_MIB.min(disk_bytes / MIB / 4 / nodes.max(1) as u64)
 }
@@ -106,7 +100,7 @@ pub(crate) fn commitlog_total_mib(disk_bytes: u64, nodes: usize) -> u64 {
 /// `commitlog_total_space` in Apache's `cassandra.yaml` for large disks, in MiB.
 const COMMITLOG_TOTAL_MIB: u64 = 8192;
 
-/// Refuses nodes that need more memory than `free`, in bytes.
+/// Checks that nodes fit into `free` bytes of memory.
 pub(super) fn fits_memory(nodes: usize, heap_bytes: u64, free: u64) -> Result<()> {
     let need = memory_bytes(nodes, heap_bytes);
     if need <= free {

@@ -1,9 +1,7 @@
 //! Managed clusters: Cassandra nodes that cassay starts, on simulated hosts, remote machines or
 //! loopback addresses.
-//!
 //! A cluster has one folder with a state file, see [`persistent_state`]. Unless the cluster is
-//! kept, its nodes end with this process in every case. The central type is in [`nodes`].
-//! Operations are in separate files, which depend on that type.
+//! kept, its nodes end with this process in every case. [`nodes`] contains the central type.
 
 mod added_node;
 pub(crate) mod assign_hosts;

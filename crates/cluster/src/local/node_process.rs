@@ -1,4 +1,4 @@
-//! A managed node: its process, how it ended, and the relevant lines of its logs.
+//! A managed node: its process, how the process ended, and relevant log lines.
 
 use super::settings::NodeLayout;
 use anyhow::Result;
@@ -9,40 +9,36 @@ use std::net::SocketAddr;
 use std::os::unix::process::ExitStatusExt;
 use std::sync::Arc;
 
-/// Number of log lines in an error. This number suffices for an exception with its cause.
+/// Number of log lines in an error, enough for an exception with its cause.
 const LOG_LINES_COUNT: usize = 25;
 
 const LOG_CHARS_SHOWN: usize = 300;
 
-/// Number of bytes to read from the end of a log to find the lines for an error. A single line may
-/// have 15 kB.
+/// Number of bytes at the end of a log in which cassay searches for the lines of an error. A line
+/// may have 15 kB.
 const LOG_BYTES: u64 = 256 << 10;
 
 const SIGKILL: i32 = 9;
 const SIGTERM: i32 = 15;
 
-/// The process of a node, with the objects that belong to it.
 #[derive(Debug)]
 pub(crate) struct LocalNode {
     pub layout: NodeLayout,
     pub jolokia: Option<Jolokia>,
-    /// Agent of the node's host.
+    /// Agent on the node's host.
     pub host: Arc<Agent>,
-    /// Process of the node. `None` before its start, and while it is stopped.
+    /// `None` before the start, and while the node is stopped.
     pub process: Option<Identity>,
-    /// Number of starts of the node. `None` if the number is not known yet and must be read from
-    /// the logs.
+    /// Number of starts. `None` until cassay reads the number from the log names.
     pub starts: Option<usize>,
 }
 
-/// A managed node that has ended or cannot be reached.
+/// Managed node that has ended or cannot be reached.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{name} {how}")]
 pub struct NodeDied {
-    /// Name of the node.
     pub name: String,
-    /// Reason why the node has ended or cannot be reached. If the node has died, also contains the
-    /// last lines of its log.
+    /// Reason. For a node that has died, also the last lines of its log.
     pub how: String,
 }
 
@@ -51,16 +47,16 @@ impl LocalNode {
         SocketAddr::from((self.layout.address, self.layout.ports.cql))
     }
 
-    /// Describes how the process ended. Returns `None` if the process still runs, or if the node
-    /// has no process.
+    /// Describes how the process ended. Returns `None` if the process runs, or the node has no
+    /// process.
     pub fn died(&self) -> Option<NodeDied> {
         Some(match self.host.how_ended(self.process?)? {
             ProcessEnd::Status(status) => {
                 let log_tail = self.log_tail();
                 let why = explain(status, &log_tail);
                 let complaints = match status.signal() {
-                    // Another process sent the signal, so the log of this process does not contain
-                    // the reason.
+                    // Another process sent the signal, so the node's log does not contain the
+                    // reason.
                     Some(SIGKILL | SIGTERM) => String::new(),
                     _ => complaints(&log_tail),
                 };
@@ -92,7 +88,7 @@ impl LocalNode {
         }
     }
 
-    /// Returns how often the node was started, as the names of its garbage collection logs show.
+    /// Returns the number of starts, according to the names of the garbage collector logs.
     ///
     /// # Errors
     /// The logs of the node cannot be listed.
@@ -106,7 +102,7 @@ impl LocalNode {
         Ok(numbers.max().unwrap_or(0))
     }
 
-    /// Returns the last lines of the server's log, preceded by the JVM's own output.
+    /// Returns the last lines of the JVM's output and of the server's log.
     pub fn log_tail(&self) -> String {
         let end = |name: &str| {
             let path = self.layout.logs().join(name);
@@ -124,17 +120,17 @@ impl LocalNode {
 
 const GC_LOG: &str = "gc-";
 
-/// Returns the name of the garbage collection log for start number `start`, counted from 1. Each
-/// start has a separate log, because the JVM overwrites existing files.
+/// Returns the name of the garbage collector log for a start, counted from 1. The JVM overwrites
+/// existing files, so each start has a separate log.
 pub(super) fn gc_log_name(start: usize) -> String {
     format!("{GC_LOG}{start}.log")
 }
 
-/// Name of the file in the node's log folder that contains the JVM's own output.
+/// File for the JVM's own output, in the node's log folder.
 pub(super) const OUTPUT: &str = "jvm.log";
 
-/// Returns the last lines of the joined texts, without empty lines, shortened and indented for an
-/// error.
+/// Joins texts, and returns the last lines for an error. Omits empty lines, and shortens and
+/// indents the others.
 fn last_lines(texts: &[String]) -> String {
     let mut lines = Vec::new();
     for text in texts {
@@ -149,8 +145,8 @@ fn last_lines(texts: &[String]) -> String {
     lines[first..].join("\n")
 }
 
-/// Returns the warnings and errors in a log, with their continuation lines. Also returns all lines
-/// before the first line with a log level. They are the output of a JVM that failed to start.
+/// Returns the warnings and errors in a log with their continuation lines. Also returns the lines
+/// before the first log level, which are output of a JVM that failed to start.
 fn complaints(log: &str) -> String {
     let level = |line: &str| line.split_whitespace().next().unwrap_or_default().to_owned();
     let is_usual = |line: &str| ["INFO", "DEBUG", "TRACE"].contains(&level(line).as_str());
@@ -165,7 +161,7 @@ fn complaints(log: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Describes an exit status and its most likely cause.
+/// Describes an exit status with its most likely cause.
 fn explain(status: std::process::ExitStatus, log_tail: &str) -> String {
     let hint = if status.signal() == Some(SIGKILL) {
         "; another process or the kernel (for lack of memory) killed the node: see `dmesg`"
@@ -202,16 +198,15 @@ fn explain(status: std::process::ExitStatus, log_tail: &str) -> String {
     format!("{status}{hint}")
 }
 
-/// Returns true if a line is a frame of a Java stack trace, such as `at org…(Main.java:1)` or `...
-/// 7 common frames omitted`.
+/// Returns true for a frame of a Java stack trace, such as `at org…(Main.java:1)` or `... 7 common
+/// frames omitted`.
 fn is_frame(line: &str) -> bool {
     let line = line.trim();
     line.starts_with("at ") || line.starts_with("... ") || line.starts_with('\u{2026}')
 }
 
-/// Returns the message of the innermost cause in a Java stack trace. This message names the
-/// problem, whereas the outer causes only name the methods that caught the exception. Returns
-/// `None` if the log contains no cause.
+/// Returns the message of the innermost cause in a Java stack trace, which describes the problem.
+/// The outer causes only name the methods that rethrew the exception.
 fn innermost_cause(log: &str) -> Option<&str> {
     let mut causes = log.lines().filter_map(|line| line.trim().strip_prefix("Caused by: "));
     let cause = causes.next_back()?;
@@ -219,9 +214,9 @@ fn innermost_cause(log: &str) -> Option<&str> {
     (!message.is_empty()).then_some(message)
 }
 
-/// Returns the key of cassandra.yaml that the server rejects, and the reason, if the log contains
-/// them. For a value of the wrong type, the text comes from the YAML parser. Otherwise the text
-/// comes from the server's own checks, whose messages begin with the key.
+/// Returns the key of cassandra.yaml that the server rejects, and the reason. The message about a
+/// wrong type comes from the YAML parser. Other messages come from the server's own checks, and
+/// begin with the key.
 fn refused_setting(log: &str) -> Option<(String, String)> {
     const SIGNS: [&str; 3] = [
         "Cannot create property=",
@@ -234,7 +229,7 @@ fn refused_setting(log: &str) -> Option<(String, String)> {
         let Some(rest) = rest else {
             continue;
         };
-        // The log contains the reason on the same line, or one or two lines below.
+        // The reason is on the same line, or one or two lines below.
         let same = rest.split_once("; ").map(|(_, why)| why);
         let below = lines[index + 1..].iter().map(|line| line.trim());
         let mut below =
@@ -246,12 +241,11 @@ fn refused_setting(log: &str) -> Option<(String, String)> {
     let (_, message) = log.split_once("ConfigurationException: ")?;
     let message = message.lines().next()?.trim();
     let key = key_of(message);
-    // A key contains an underscore. Messages that do not begin with a key begin with an ordinary
-    // word.
+    // Only a key contains an underscore, unlike the first word of other messages.
     key.contains('_').then(|| (key, message.to_string()))
 }
 
-/// Returns the key at the start of a text. The key may be quoted.
+/// Returns the key at the start of a text, without quotes.
 fn key_of(text: &str) -> String {
     let text = text.trim_start_matches(['\'', '"', '[', '`', ' ']);
     let inside = |c: &char| c.is_ascii_alphanumeric() || "._".contains(*c);
@@ -262,8 +256,7 @@ fn key_of(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// In an earlier version, 25 lines of routine statistics hid the relevant line after a node was
-    /// killed.
+    /// Earlier, 25 lines of routine statistics hid the relevant line after a node was killed.
     #[test]
     fn of_a_node_that_has_died_only_complaints_are_repeated() {
         let usual = "  INFO  [x] StatusLogger.java:65 - MutationStage 0\n    and more of it";
@@ -291,7 +284,6 @@ mod tests {
         assert_eq!(last_lines(&[jvm, String::new()]), "  from the JVM");
     }
 
-    /// In an earlier version, the error message for a wrong value was only a Java stack trace.
     #[test]
     fn the_key_that_the_server_refuses_is_named_first() {
         use std::os::unix::process::ExitStatusExt;

@@ -24,43 +24,39 @@ use target_spec::{HostSpec, LocalSpec};
 pub(crate) struct Nodes {
     pub(super) folder: PathBuf,
     pub(super) state: State,
-    /// Spec with which the nodes were last started.
+    /// Spec of the nodes' last start.
     pub(super) spec: LocalSpec,
     pub(super) nodes: Vec<LocalNode>,
-    /// Placement of the nodes and the client on their machine.
+    /// Placement of the nodes and the client.
     pub(super) layout: Layout,
-    /// Hosts of the nodes, with the agents that start them.
+    /// Hosts of the nodes, with agents that start the nodes.
     pub(super) ground: HostLayout,
     pub(super) program: Program,
-    /// Program on each machine. Empty if the nodes run on this machine.
+    /// Program on each remote machine. Empty if the nodes run on this machine.
     pub(super) programs: Vec<Program>,
-    /// Program of the nodes after an upgrade. `None` until an upgrade is prepared.
+    /// Program of upgraded nodes. `None` until an upgrade is prepared.
     pub(super) upgrade: Option<Upgrade>,
-    /// Claim on the nodes' addresses. The claim remains valid even while no node listens.
+    /// Claim on the nodes' addresses, which remains valid while no node listens.
     pub(super) claim: Option<Claim>,
-    /// Password of the Jolokia agents.
     pub(super) secret: String,
     pub(super) access: Access,
-    /// True if dropping this value removes the cluster.
     pub(super) armed: bool,
-    /// Lock that this command holds while it works on a kept cluster, so that no other command can
-    /// use the cluster.
+    /// Lock by which this command has exclusive use of a kept cluster.
     pub(super) _lock: Option<std::fs::File>,
-    /// Pods that cassay created as the cluster's hosts. This field is dropped last.
+    /// Pods that cassay created as hosts. This field is dropped last.
     pub(super) _pods: Option<PodSet>,
 }
 
 impl Nodes {
-    /// Returns the placement of a node. Returns `None` if the spec has no placement, or the node
-    /// was added later.
+    /// Returns the placement of a node. Returns `None` if the spec requests no placement, or the
+    /// node was added later.
     pub(super) fn placement(&self, node: &LocalNode) -> Option<&Placement> {
         let all = self.layout.nodes.iter();
         let mut all = all.filter(|one| one.confinement.name == node.layout.name);
         all.next()
     }
 
-    /// Returns the program of a node. The program contains the paths of its files on the node's
-    /// host.
+    /// Returns the program of a node, with file paths on the node's host.
     pub(super) fn program_of(&self, node: &LocalNode) -> &Program {
         let hosts = self.hosts().map(Hosts::all).unwrap_or_default();
         let host = hosts.iter().position(|host| host.name() == node.layout.host);
@@ -75,7 +71,7 @@ impl Nodes {
         self.hosts().is_some_and(Hosts::are_machines)
     }
 
-    /// Builds a node that has no process yet.
+    /// Builds a node without a process.
     ///
     /// # Errors
     /// The host of the node is not one of the cluster's hosts.
@@ -95,7 +91,7 @@ impl Nodes {
     pub fn started(&mut self, index: usize, process: Identity) -> Result<()> {
         let before = &self.nodes[index];
         let starts = before.starts;
-        // The node is built anew, because MBean connections to the old process are broken.
+        // MBean connections to the old process are broken.
         self.nodes[index] = self.node_of(before.layout.clone())?;
         self.nodes[index].starts = starts.map(|starts| starts + 1);
         self.state.nodes[index].process = Some(process);
@@ -129,11 +125,9 @@ impl Nodes {
         &self.nodes[index]
     }
 
-    /// Returns the nodes that have died or become unreachable, except those in `expected`, which
-    /// should be down.
+    /// Returns the nodes that have died or become unreachable, except those in `expected`.
     pub fn died(&self, expected: &[&str]) -> Vec<NodeDied> {
-        // If the hosts have lost their network, all nodes are unreachable, although their processes
-        // continue.
+        // Without the hosts' network, all nodes are unreachable, although their processes continue.
         if let Some(lost) = self.hosts().and_then(Hosts::lost) {
             return self.nodes.iter().map(|node| node.lost(&lost)).collect();
         }
@@ -149,18 +143,18 @@ impl Nodes {
         &self.nodes
     }
 
-    /// Returns the isolated hosts. Returns `None` if the hosts are only addresses.
+    /// Returns the isolated hosts. `None` if the hosts are only addresses.
     pub fn hosts(&self) -> Option<&Hosts> {
         self.ground.hosts()
     }
 
-    /// Returns the isolated host of a node. Returns `None` if the host is only an address.
+    /// Returns the isolated host of a node. `None` if the host is only an address.
     pub fn host_of(&self, index: usize) -> Option<&Host> {
         let name = &self.nodes.get(index)?.layout.host;
         self.hosts()?.all().iter().find(|host| host.name() == *name)
     }
 
-    /// Returns the agents of all hosts, each with its isolated host, if any.
+    /// Returns the agents of all hosts, each with its isolated host if any.
     pub fn agents(&self) -> Vec<(&Arc<Agent>, Option<&Host>)> {
         match &self.ground {
             HostLayout::Machine(agent) => vec![(agent, None)],
@@ -171,7 +165,7 @@ impl Nodes {
         }
     }
 
-    /// Returns the nodes that an agent has started, with their process ids.
+    /// Returns the names and process ids of the nodes that an agent has started.
     pub fn processes_of(&self, agent: &Arc<Agent>) -> impl Iterator<Item = (&str, u32)> {
         self.nodes.iter().filter_map(move |node| {
             let process = node.process.filter(|_| Arc::ptr_eq(&node.host, agent))?;
@@ -179,14 +173,13 @@ impl Nodes {
         })
     }
 
-    /// Returns the name and the folder of each node. The folder contains the node's data, and is a
-    /// path on its host.
+    /// Returns each node's name and folder. The folder is a path on the node's host.
     pub fn data_folders(&self) -> impl Iterator<Item = (&str, PathBuf)> {
         let nodes = self.nodes.iter().map(|node| &node.layout);
         nodes.map(|layout| (layout.name.as_str(), layout.folder.clone()))
     }
 
-    /// Returns the requested limits of hosts. Returns `None` if the hosts cannot be limited.
+    /// Returns the requested limits of hosts. `None` if the hosts cannot be limited.
     pub(super) fn limits(&self) -> Option<&HostSpec> {
         self.hosts()?;
         self.spec.hosts.as_ref().map(|hosts| &hosts.host)
@@ -203,17 +196,16 @@ impl Nodes {
         nodes.collect()
     }
 
-    /// Returns the MBean client of each node, with the name of the node. A client is `None` if its
-    /// node has no Jolokia agent.
+    /// Returns each node's name and MBean client. `None` if the node has no Jolokia agent.
     pub fn jolokias(&self) -> impl Iterator<Item = (&str, Option<&Jolokia>)> {
         self.nodes.iter().map(|node| (node.layout.name.as_str(), node.jolokia.as_ref()))
     }
 
-    /// Keeps the processes running after this command. The command `down` ends them. Until this
-    /// call, dropping the value removes the cluster, so that an unfinished cluster does not remain.
+    /// Keeps the processes running after this command, until the command `down`. Before this call,
+    /// dropping the value removes the cluster, so that an unfinished cluster does not remain.
     ///
     /// # Errors
-    /// The state cannot be written. In that case, the cluster is removed.
+    /// The state cannot be written. The cluster is then removed.
     pub fn keep(mut self) -> Result<(PathBuf, State)> {
         match &self.ground {
             HostLayout::Hosts(hosts) => hosts.keep()?,
@@ -225,8 +217,7 @@ impl Nodes {
         Ok((self.folder.clone(), self.state.clone()))
     }
 
-    /// Kills the processes and removes the folder. [`persistent_state::remove`] explains why the
-    /// processes are killed immediately.
+    /// Kills the processes, see [`persistent_state::remove`], and removes the folder.
     pub fn stop(mut self) -> Result<()> {
         self.end()
     }
@@ -240,11 +231,10 @@ impl Nodes {
             HostLayout::Machine(agent) => agent.end(),
         };
         if self.are_on_machines() && ended.is_ok() {
-            // The agents have reported that they ended normally, so only the folder is left to
-            // remove.
+            // The agents ended normally, so only the folder remains.
             return persistent_state::remove_folder(&self.folder);
         }
-        // The removal runs again, based on the recorded state, because agents may have been killed.
+        // Agents may have been killed, so the recorded state determines the removal.
         let removed = persistent_state::remove(&self.folder, &self.state).map(drop);
         ended.and(removed)
     }
@@ -252,8 +242,8 @@ impl Nodes {
 
 impl Drop for Nodes {
     fn drop(&mut self) {
-        // The result is ignored here. Callers that need it use stop(). If this removal fails, the
-        // next command removes the leftovers.
+        // Callers that need the result use stop(). After a failure, the next command removes the
+        // leftovers.
         let _ = self.end();
     }
 }

@@ -1,13 +1,12 @@
-//! Persistent state of a cluster, by which the next command finds the leftovers of a killed
-//! command.
+//! Persistent state of a cluster, by which a later command finds the leftovers of a killed one.
 //!
-//! A cluster has one folder, `DATA/clusters/ID/`, with all its files and `state.json`, which cassay
-//! writes before it starts the first process. A process belongs to the cluster if it is a java
-//! whose command line has the cluster's mark as a complete argument. Apart from these processes and
-//! the cluster's agents, cassay never kills a process.
+//! A cluster has one folder, `DATA/clusters/ID/`. cassay writes its file `state.json` before it
+//! starts the first process. A process belongs to the cluster if it is a java with the cluster's
+//! mark as a complete argument. cassay kills only such processes and the cluster's agents.
 //!
-//! Invariants: the content of the file alone never decides what is killed or removed. The id must
-//! be the name of the folder, and the names of all objects of the cluster must contain the id. If
+//! Invariants: the content of the file alone never decides the removal. The id must be the name of
+//! the folder, and the names of all objects of the cluster must contain the id. Clusters of other
+//! machines that share the folder remain untouched.
 //! other machines share the folder, cassay does not touch their clusters.
 
 use super::ports::Ports;
@@ -28,68 +27,58 @@ use supply::boot_id;
 use target_spec::LocalSpec;
 use versions::Release;
 
-/// Format number of `state.json`. Format 2 added the spec and the hosts of the cluster. Format 3
-/// added agents.
+/// Format of `state.json`. Format 2 added the spec and the hosts. Format 3 added agents.
 const FORMAT: u32 = 3;
 
-/// Oldest format that cassay can read. The fields that this format lacks are needed only to restart
-/// a node.
+/// Oldest readable format. It lacks only fields for the restart of a node.
 const FORMAT_MIN: u32 = 1;
 
 const FILE: &str = "state.json";
 
-/// Content of `state.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct State {
     pub format: u32,
     pub id: String,
-    /// True if the cluster outlives the command that started it. The field becomes true when the
-    /// cluster is ready.
+    /// True if the cluster outlives the command that started it. Set when the cluster is ready.
     pub keep: bool,
-    /// Process that started the cluster.
     pub owner: Identity,
-    /// Boot id of the machine at the time when the processes were recorded. After a reboot, the
-    /// recorded process ids may belong to other processes.
+    /// Boot id when the processes were recorded. After a reboot, other processes may have the
+    /// recorded ids.
     pub boot: String,
-    /// Machine on which the processes of the cluster run. Absent in states of earlier versions.
+    /// Machine that runs the processes. Absent in states of earlier versions.
     #[serde(default)]
     pub machine: Option<ProcessSpace>,
-    /// Start time of the cluster, in nanoseconds since 1970.
+    /// Nanoseconds since 1970.
     pub started_unix_ns: u64,
-    /// Cassandra version of the nodes.
     pub version: String,
     pub datacenter: String,
-    /// [`LocalSpec`] with which the cluster was started or last restarted. A later version of
-    /// cassay may have written it, so only [`State::spec`] parses it. `target down` works without
-    /// the spec.
+    /// [`LocalSpec`] of the last start. Another version of cassay may have written it, so only
+    /// [`State::spec`] parses it. `target down` works without it.
     #[serde(default)]
     spec: Value,
-    /// True while nodes change to `spec` and some nodes may not have changed yet. The field is set
-    /// before the first restart and cleared after the last one. Absent in states of earlier
-    /// versions.
+    /// True from before the first restart of a change until after the last one. Some nodes may then
+    /// not yet use `spec`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unsettled: bool,
-    /// Hosts of the cluster, with all objects that outlive a killed command. cassay writes the list
-    /// before it creates these objects.
+    /// Hosts, with all objects that outlive a killed command. cassay writes this field before it
+    /// creates the objects.
     #[serde(default)]
     pub hosts: Option<HostsState>,
     pub nodes: Vec<NodeState>,
 }
 
-/// A node in `state.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct NodeState {
     pub name: String,
-    /// Host of the node. Empty if the state has the oldest format.
+    /// Empty in the oldest format.
     #[serde(default)]
     pub host: String,
     pub address: Ipv4Addr,
     pub cql_port: u16,
     pub rack: String,
-    /// All ports of the node.
     #[serde(default)]
     pub ports: Option<Ports>,
-    /// Process of the node. Absent before the start of the node, and while the node is stopped.
+    /// `None` before the start, and while the node is stopped.
     pub process: Option<Identity>,
 }
 
@@ -118,14 +107,14 @@ impl State {
         }
     }
 
-    /// Stores the spec in this value. [`State::write`] writes the value to disk.
+    /// Stores the spec in this value, but not on disk.
     pub fn put_spec(&mut self, spec: &LocalSpec) -> Result<()> {
         self.spec = serde_json::to_value(spec).context("encode the spec of the cluster")?;
         Ok(())
     }
 
-    /// Returns the spec. Returns `None` if the state has no spec, or if another version of cassay
-    /// wrote a spec that this version cannot read.
+    /// Returns the spec. Returns `None` if the spec is missing, or this version of cassay cannot
+    /// read it.
     pub fn spec(&self) -> Option<LocalSpec> {
         let spec = LocalSpec::deserialize(&self.spec).ok()?;
         Some(LocalSpec {
@@ -171,8 +160,7 @@ impl State {
         Ok(state)
     }
 
-    /// Checks that the id of the cluster is the name of its folder, and that the recorded hosts
-    /// belong to this id.
+    /// Checks that the id is the name of the folder, and that the recorded hosts belong to this id.
     fn check(&self, folder: &Path) -> Result<()> {
         let name = folder.file_name().unwrap_or_default();
         anyhow::ensure!(
@@ -192,9 +180,8 @@ impl State {
         self.elsewhere().is_some() || (self.boot == boot_id() && self.owner.alive())
     }
 
-    /// Describes the machine of the cluster, unless it is this machine. The processes of another
-    /// machine are not visible. A state that does not name a machine belongs to this machine only
-    /// if it was written since the last boot.
+    /// Describes the machine of the cluster, unless it is this machine. A state without a machine
+    /// belongs to this machine only if it was written since the last boot.
     pub fn elsewhere(&self) -> Option<String> {
         match &self.machine {
             Some(machine) if *machine == ProcessSpace::ours() => None,
@@ -214,19 +201,18 @@ fn is_id(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.chars().all(plain) && !text.starts_with('-')
 }
 
-/// Returns a new unique name. The alphabetical order of names is the order of creation.
+/// Returns a unique name. The alphabetical order of names is the order of creation.
 pub(crate) fn new_id() -> String {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let now = measure::clock::unix_ns() / measure::clock::MILLISECOND_NS;
-    // If several ids are created in the same millisecond, each later id is higher by one.
+    // Further ids in the same millisecond increase by one.
     let next = |last: u64| Some(now.max(last + 1));
     let last = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
     let milliseconds = now.max(last.unwrap_or_default() + 1);
     format!("{milliseconds:x}-{:x}", Identity::own().pid)
 }
 
-/// Returns all clusters whose state can be read, oldest first, and the errors for the other
-/// clusters.
+/// Returns all clusters with a readable state, oldest first, and the errors of the others.
 pub(crate) fn all(dirs: &Dirs) -> (Vec<(PathBuf, State)>, Vec<anyhow::Error>) {
     let mut folders: Vec<PathBuf> = std::fs::read_dir(clusters_folder(dirs))
         .into_iter()
@@ -248,8 +234,7 @@ pub(crate) fn all(dirs: &Dirs) -> (Vec<(PathBuf, State)>, Vec<anyhow::Error>) {
 /// Kills the processes of a cluster, and removes its hosts and its folder. Returns the number of
 /// killed processes, or 0 if the hosts were pods.
 ///
-/// The processes are killed at once. A graceful stop would drain the nodes for seconds, which is
-/// useless because the data is also deleted.
+/// A graceful stop would drain the nodes for seconds, which is useless because the data is deleted.
 ///
 /// # Errors
 /// The cluster runs on another machine, a process does not end, or a file cannot be removed.
@@ -287,8 +272,7 @@ pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
     }
     let processes = processes(&state.id);
     if let Some(hosts) = &state.hosts {
-        // The volumes are thawed first, because a process that waits for a frozen volume cannot be
-        // killed.
+        // A process that waits for a frozen volume cannot be killed.
         Hosts::thaw(hosts)?;
     }
     host::end_agents(&state.id)?;
@@ -382,8 +366,8 @@ mod tests {
         }
     }
 
-    /// If root runs cassay, a manipulated state file must not make cassay kill processes or remove
-    /// files of other users.
+    /// When root runs cassay, a manipulated state file must not affect processes or files of other
+    /// users.
     #[test]
     fn a_state_that_names_anything_but_its_own_is_refused() {
         let root = tempfile::tempdir().unwrap();
@@ -444,7 +428,7 @@ mod tests {
         std::fs::create_dir(&folder).unwrap();
         let mut state = State::new("a".into(), "5.0.8".into(), "dc1".into());
         assert_eq!(state.elsewhere(), None);
-        // The owner is this process, which still runs with the same id and start time.
+        // The owner is this process, which still runs.
         state.machine = Some(ProcessSpace::called("other"));
         assert!(state.is_owned());
         let said = remove(&folder, &state).unwrap_err().to_string();
@@ -459,8 +443,7 @@ mod tests {
         assert!(remove(&folder, &state).is_err() && folder.exists());
     }
 
-    /// Starts a process with the name `name` and the argument `argument`. The process waits for
-    /// input, and has no children that could outlive it.
+    /// Starts a process that waits for input, and has no children that could outlive it.
     fn pretender(name: &str, argument: &str) -> std::process::Child {
         let mut shell = command(Path::new("/bin/sh"));
         shell.arg0(name).args(["-c", "read line", argument]);

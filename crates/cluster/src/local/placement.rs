@@ -1,8 +1,8 @@
-//! Placement of nodes on their machine. Translates the planner's result for a study into kernel
-//! settings and JVM options.
+//! Placement of nodes on their machine: translates the planner's result into kernel settings and
+//! JVM options.
 //!
-//! Simulated hosts share this machine, so all nodes are planned together. The client also runs on
-//! this machine. It uses the CPUs that the nodes leave free, under another L3 cache if possible.
+//! Simulated hosts share this machine with the client, so all nodes are planned together. The
+//! client uses CPUs that the nodes leave free, under another L3 cache if possible.
 
 pub(crate) use self::machine_part::PartUsed;
 use anyhow::{Context, Result};
@@ -21,21 +21,18 @@ mod sentences;
 use super::jvm;
 use measure::number::counted;
 
-/// Placement of all nodes and of the client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// Placement of each node, in node order. Empty if the spec does not request a placement.
+    /// In node order. Empty if the spec requests no placement.
     pub nodes: Vec<Placement>,
-    /// CPUs of the client. The first threads of all cores come before the second threads. `None`
-    /// means that the client may use the whole machine.
+    /// CPUs of the client, first the first threads of all cores, then the second threads. `None`
+    /// means all CPUs of the machine.
     pub client: Option<Vec<u32>>,
-    /// Sentences that describe the placement of the nodes, with reasons.
+    /// Sentences about the placement of the nodes, with reasons.
     pub sentences: Vec<String>,
-    /// Sentence that describes the CPUs of the client, with the reason. `None` if the placement
-    /// does not restrict the client.
+    /// Sentence about the CPUs of the client. `None` if the placement does not restrict the client.
     pub of_client: Option<String>,
-    /// Part of the machine that all nodes together use. `None` means that they use the whole
-    /// machine.
+    /// Part of the machine that all nodes together use. `None` means the whole machine.
     pub part: Option<PartUsed>,
 }
 
@@ -43,12 +40,12 @@ pub(crate) struct Layout {
 pub(crate) struct Placement {
     /// Kernel settings that confine the node.
     pub confinement: Confinement,
-    /// JVM options that follow from the placement.
+    /// JVM options of the placement.
     pub options: Vec<String>,
     /// Number of CPUs that the JVM should use.
     pub processors: u32,
-    /// NUMA nodes whose memory a Cassandra node must be able to use if it is not bound. Empty if
-    /// the machine has fewer than two NUMA nodes.
+    /// NUMA nodes whose memory an unbound Cassandra node must be able to use. Empty if the machine
+    /// has fewer than two NUMA nodes.
     pub reaches: CpuSet,
 }
 
@@ -56,7 +53,7 @@ impl Layout {
     /// Plans the nodes of a spec on their machine.
     ///
     /// # Errors
-    /// The machine lacks CPUs or memory, or nodes without fixed CPUs are to leave cores free.
+    /// The machine lacks CPUs or memory, or nodes without fixed CPUs should leave cores free.
     pub fn plan(spec: &LocalSpec, machine: &Machine) -> Result<Layout> {
         let wish = &spec.topology;
         if wish.is_silent() {
@@ -77,15 +74,14 @@ impl Layout {
             .map(|cpus| cpus.iter().map(|cpu| *cpu as u32).collect::<CpuSet>());
         let of_hosts = hosts.map_or_else(|| machine.clone(), |cpus| machine.only(&cpus));
         let mut layout = Layout::default();
-        // In every case, the client may use the CPUs that hosts may not use.
+        // The client may always use the CPUs that hosts may not use.
         let beside = machine.allowed_cpus().difference(&of_hosts.allowed_cpus());
         let reserved = client_cpus::reserved(spec, &of_hosts, beside.len());
         let ground = ground(wish, &of_hosts, &reserved)?;
         layout.part = wish.part.map(|(units, _)| part_used(units, &of_hosts, &ground));
         layout.place(spec, &ground, machine)?;
         let taken: Option<CpuSet> = match wish.placing {
-            // Nodes without confinement may run on any CPU, so the client cannot have a CPU for
-            // itself.
+            // Unconfined nodes may run on any CPU, so no CPU is only for the client.
             Placing::None | Placing::OneSocketPerVcpu if !wish.is_confined() => None,
             _ => Some(layout.taken()),
         };
@@ -102,7 +98,7 @@ impl Layout {
         of_each.flat_map(CpuSet::iter).collect()
     }
 
-    /// Places the nodes on `ground`, which is the part of `machine` that nodes may use.
+    /// Places the nodes on `ground`, the part of `machine` that nodes may use.
     fn place(&mut self, spec: &LocalSpec, ground: &Machine, machine: &Machine) -> Result<()> {
         let wish = &spec.topology;
         let allowed = ground.allowed_cpus();
@@ -147,9 +143,8 @@ impl Layout {
     }
 }
 
-/// For each spec, returns the reason why its nodes cannot be placed on this machine. An entry is
-/// `None` if the nodes can be placed, or if the spec does not request a placement. Does not start
-/// processes, and inspects the machine at most once.
+/// Returns for each spec the reason why its nodes cannot be placed on this machine. `None` if they
+/// can, or if the spec requests no placement. Inspects the machine at most once.
 pub fn unplaceable(specs: &[&LocalSpec]) -> Vec<Option<String>> {
     let machine = LazyCell::new(|| Machine::read(Path::new("/")));
     let why = |spec: &&LocalSpec| {
@@ -213,8 +208,8 @@ fn request(spec: &LocalSpec, ground: &Machine) -> PlacementRequest {
     asked
 }
 
-/// Returns the number of CPUs per node if the nodes share `room` CPUs equally. If the machine has a
-/// core for each node, a share consists of whole cores, so that no two nodes share a core.
+/// Returns the number of CPUs per node for equal shares of `room` CPUs. With at least one core per
+/// node, a share consists of whole cores, so that nodes share no core.
 fn share(room: u32, threads: u32, nodes: u32) -> u32 {
     let each = room / nodes;
     match each / threads {
@@ -223,8 +218,7 @@ fn share(room: u32, threads: u32, nodes: u32) -> u32 {
     }
 }
 
-/// Returns the ratio by which CPUs are overcommitted. The ratio is rounded up, so that it is large
-/// enough despite floating-point errors.
+/// Returns the overcommitment ratio of CPUs, rounded up against floating-point errors.
 fn overcommit(asked: u32, room: u32) -> f64 {
     let (asked, room) = (f64::from(asked), f64::from(room.max(1)));
     let ratio = asked / room;
@@ -248,9 +242,8 @@ fn plan(asked: &PlacementRequest, ground: &Machine) -> Result<Plan> {
     })
 }
 
-/// Returns the collector to pass to the planner. If the planner does not support the study's
-/// collector (Serial, Epsilon), returns another collector without NUMA support, and also the real
-/// name.
+/// Returns the collector for the planner. For a collector that the planner does not support
+/// (Serial, Epsilon), returns another one without NUMA support, and the real name.
 fn collector(spec: &LocalSpec) -> (topology::Collector, Option<&str>) {
     use topology::Collector::{G1, Parallel, Shenandoah, Zgc};
     let by_option = || {
@@ -273,7 +266,7 @@ fn collector(spec: &LocalSpec) -> (topology::Collector, Option<&str>) {
     }
 }
 
-/// Restricts memory to `nodes` by `how` if several NUMA nodes of the machine have memory.
+/// Restricts memory to `nodes` by `how`, if several NUMA nodes of the machine have memory.
 fn memory(ground: &Machine, nodes: CpuSet, how: fn(CpuSet) -> Memory) -> Memory {
     let with_memory = ground.nodes.iter().filter(|node| node.memory_bytes != Some(0));
     match with_memory.count() {
@@ -282,14 +275,13 @@ fn memory(ground: &Machine, nodes: CpuSet, how: fn(CpuSet) -> Memory) -> Memory 
     }
 }
 
-/// Returns the NUMA nodes that have usable memory.
+/// Returns the NUMA nodes with usable memory.
 fn with_memory(machine: &Machine) -> CpuSet {
     let nodes = machine.nodes.iter().filter(|node| node.allowed && node.memory_bytes != Some(0));
     nodes.map(|node| node.os).collect()
 }
 
-/// Returns the maximum number of CPUs that a JVM uses by default. It is the CPU quota of the host,
-/// rounded up.
+/// Returns the maximum number of CPUs that a JVM uses by default: the host's CPU quota, rounded up.
 fn quota(spec: &LocalSpec) -> u32 {
     let hosts = spec.hosts.as_ref();
     let quota = hosts.and_then(|hosts| hosts.host.cpu_quota);
@@ -300,7 +292,7 @@ fn name(index: usize) -> String {
     format!("node{}", index + 1)
 }
 
-/// Returns the number of used units of a machine on each socket.
+/// Returns the number of used units on each socket.
 fn part_used(units: Units, machine: &Machine, ground: &Machine) -> PartUsed {
     let by_socket = |machine: &Machine| {
         let mut counts: BTreeMap<usize, u32> = BTreeMap::new();
@@ -336,7 +328,7 @@ fn anywhere(index: usize, cpus: CpuSet, quota: u32, ground: &Machine) -> Placeme
     }
 }
 
-/// Places a node, but does not inform the JVM of the node about the placement.
+/// Places a node without JVM options for the placement.
 fn blind(index: usize, vcpus: u32, cpus: Option<CpuSet>, ground: &Machine) -> Placement {
     Placement {
         reaches: CpuSet::default(),
@@ -353,7 +345,7 @@ fn blind(index: usize, vcpus: u32, cpus: Option<CpuSet>, ground: &Machine) -> Pl
     }
 }
 
-/// Returns the JVM options of the planner, except those that a study may set itself.
+/// Returns the planner's JVM options, except those that a study may set.
 fn options(instance: &Instance) -> Vec<String> {
     const OURS: [&str; 4] = [
         "-XX:ActiveProcessorCount=",
@@ -368,7 +360,6 @@ fn options(instance: &Instance) -> Vec<String> {
     all.filter(is_ours).cloned().collect()
 }
 
-/// Places a node on separate CPUs.
 fn pinned(instance: &Instance, ground: &Machine) -> Placement {
     Placement {
         reaches: CpuSet::default(),
@@ -382,9 +373,9 @@ fn pinned(instance: &Instance, ground: &Machine) -> Placement {
     }
 }
 
-/// Chooses memory near the CPUs of an instance. If a collector without NUMA support runs on several
-/// NUMA nodes, interleaves the memory. Otherwise all memory that one thread touches first would be
-/// on a single NUMA node.
+/// Chooses memory near the CPUs of an instance. Interleaves it for a collector without NUMA support
+/// on several NUMA nodes. Otherwise, all memory that one thread touches first would be on one NUMA
+/// node.
 fn near(instance: &Instance, ground: &Machine) -> Memory {
     let takes_turns = instance.nodes.len() > 1 && !instance.jvm.use_numa;
     let how = if takes_turns {
@@ -395,9 +386,9 @@ fn near(instance: &Instance, ground: &Machine) -> Memory {
     memory(ground, beside(instance, ground), how)
 }
 
-/// Returns the NUMA nodes for an instance's memory, as planned. If the CPUs of the instance are on
-/// several NUMA nodes, returns all of these NUMA nodes that have memory, even if one would be
-/// sufficient. A collector that allocates on the thread's NUMA node needs memory on each of them.
+/// Returns the NUMA nodes for an instance's memory. If its CPUs are on several NUMA nodes, returns
+/// all of them that have memory. A collector that allocates on the thread's NUMA node needs memory
+/// on each of them.
 fn beside(instance: &Instance, ground: &Machine) -> CpuSet {
     let planned: CpuSet = instance.memory.iter().map(|one| one.node).collect();
     if instance.nodes.len() == 1 && !planned.is_empty() {

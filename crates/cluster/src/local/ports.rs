@@ -1,11 +1,10 @@
-//! Finds free loopback addresses and ports for a cluster by binding them. If a port is in use,
-//! names the process that uses it.
+//! Finds free loopback addresses and ports for a cluster by binding them. The error for a port in
+//! use contains the process that uses it.
 //!
-//! Every node has a separate address and the same ports, as on real hosts. The module checks every
-//! address and port instead of assuming that it is free. Ports are outside the kernel's ephemeral
-//! range, from which any program may get a port between this check and the start of the node. In
-//! the meantime, another cassay process could find the same addresses free. So the module first
-//! claims the addresses, by Unix sockets whose names contain the addresses.
+//! Every node has a separate address and the same ports, as on real hosts. Ports are outside the
+//! kernel's ephemeral range, from which any program may get a port between this check and the start
+//! of the node. Before the check, the module claims the addresses against other cassay processes,
+//! by Unix sockets whose names contain the addresses.
 
 use anyhow::{Result, bail};
 use host::Host;
@@ -19,12 +18,12 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 pub(crate) struct Ports {
     pub cql: u16,
     pub storage: u16,
-    /// Port on which MBeans are accessible over HTTP.
+    /// Port of the MBeans over HTTP.
     pub jolokia: u16,
 }
 
 impl Ports {
-    /// Returns the ports of node number `slot`, counted from 0, on a machine whose nodes share an
+    /// Returns the ports of node number `slot`, counted from 0, on a machine whose nodes share one
     /// address.
     pub fn for_slot(self, slot: usize) -> Ports {
         let slot = slot as u16;
@@ -44,9 +43,8 @@ impl Ports {
     }
 }
 
-/// Port sets to try. The well-known ports come first, so that other tools find a node without
-/// configuration. The other sets are for machines on which a program uses a well-known port at all
-/// addresses.
+/// Port sets to try. With the well-known ports, other tools find a node without configuration. The
+/// others are for machines where a program uses a well-known port at all addresses.
 pub(super) const CHOICES: [Ports; 3] = [
     Ports {
         cql: 9042,
@@ -65,24 +63,22 @@ pub(super) const CHOICES: [Ports; 3] = [
     },
 ];
 
-/// Number of address blocks to try with each port set. A machine cannot run this number of
-/// clusters.
+/// Number of address blocks to try with each port set, more than a machine can run clusters.
 const BLOCKS_COUNT: u8 = 32;
 
-/// First address block. The block 127.9.42.0 is unused by convention, and resembles the CQL port
-/// 9042.
+/// First address block. 127.9.42.0 is unused by convention, and resembles the CQL port 9042.
 const FIRST_BLOCK: [u8; 3] = [127, 9, 42];
 
-/// Claim on addresses, which other cassay processes respect. The kernel releases the claim when
-/// this process ends in any way. Nodes do not inherit the claim.
+/// Claim on addresses against other cassay processes. The kernel releases the claim when this
+/// process ends in any way. Nodes do not inherit the claim.
 #[derive(Debug)]
 pub(crate) struct Claim {
     _sockets: Vec<UnixListener>,
 }
 
 impl Claim {
-    /// Claims addresses with their ports. Returns `None` if a claim on one of the addresses with
-    /// the same ports already exists.
+    /// Claims addresses with their ports. Returns `None` if another claim contains one of the
+    /// addresses with the same ports.
     pub fn take(addresses: &[Ipv4Addr], ports: Ports) -> Option<Claim> {
         let socket = |address: &Ipv4Addr| {
             let name = format!("cassay-place-{address}:{}", ports.cql);
@@ -101,12 +97,11 @@ pub(crate) struct PortAssignment {
     pub claim: Claim,
 }
 
-/// Chooses addresses for `nodes` nodes, and ports that are currently free at all of these
-/// addresses.
+/// Chooses addresses for `nodes` nodes, and ports that are free at all of these addresses.
 ///
 /// # Errors
 /// An address from `fixed` on is not a loopback address, or no address block is free with any port
-/// set. In the second case, the message names a port that is in use, and the process that uses it.
+/// set. The message then contains a port in use, and the process that uses it.
 pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<PortAssignment> {
     let Some(first) = fixed else {
         let [a, b, c] = FIRST_BLOCK;
@@ -124,17 +119,16 @@ pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<PortAssign
              loopback address\nhint: use a lower first address, such as 127.9.42.1"
         );
     }
-    // The user sets a fixed address so that other tools find the cluster, so the ports must also be
-    // fixed.
+    // Other tools must find a cluster at a fixed address, so its ports are also fixed.
     search(&[addresses], &CHOICES[..1])
 }
 
-/// Chooses ports for `slots` nodes on each machine. The ports are currently free on all machines.
-/// Returns the ports of the first node of each machine.
+/// Chooses ports that are free on all machines, for `slots` nodes on each machine. Returns the
+/// ports of each machine's first node.
 ///
 /// # Errors
-/// An agent has ended, or no port set is free. The message then names a port that is in use, and
-/// the process that uses it.
+/// An agent has ended, or no port set is free. The message then contains a port in use, and the
+/// process that uses it.
 pub(crate) fn choose_on(hosts: &[Host], slots: usize) -> Result<Ports> {
     let mut taken = None;
     for ports in CHOICES {
@@ -157,7 +151,7 @@ pub(crate) fn choose_on(hosts: &[Host], slots: usize) -> Result<Ports> {
     )
 }
 
-/// Returns the first free address block. Tries the port sets in order.
+/// Returns the first free address block with the first possible port set.
 fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<PortAssignment> {
     let outgoing = outgoing_range();
     let is_safe = |ports: &Ports| {
@@ -212,8 +206,7 @@ fn first_taken(addresses: &[Ipv4Addr], ports: Ports) -> Option<SocketAddrV4> {
 mod tests {
     use super::*;
 
-    // Each test uses different addresses, because tests run concurrently, and each check binds its
-    // addresses.
+    // Tests run concurrently, so each test uses different addresses.
 
     #[test]
     fn a_taken_block_is_passed_over() {
@@ -227,8 +220,6 @@ mod tests {
         assert_eq!(chosen.addresses, blocks[1]);
     }
 
-    /// In an earlier version, two clusters that started in the same second got the same addresses,
-    /// and the nodes of the second cluster died.
     #[test]
     fn a_place_is_one_starters_until_its_nodes_listen() {
         let blocks = [4, 5].map(|index| block(Ipv4Addr::new(127, 200, index, 1), 2));
@@ -241,8 +232,7 @@ mod tests {
             error.contains("another cassay uses 127.200.5.1:9042"),
             "{error}"
         );
-        // A claim fails if another claim contains one of its addresses with the same ports. Claims
-        // on other ports of the same addresses succeed.
+        // A claim fails if another claim contains one of its addresses with the same ports.
         assert!(Claim::take(&blocks[0][1..], CHOICES[0]).is_none());
         assert!(Claim::take(&blocks[0], CHOICES[1]).is_some());
         drop(first);

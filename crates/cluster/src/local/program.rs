@@ -9,7 +9,6 @@ use supply::{Supply, plainly};
 use target_spec::{JavaWanted, LocalSpec};
 use versions::Line;
 
-/// The program from which a node starts.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     pub(super) java: Java,
@@ -19,37 +18,36 @@ pub(super) struct Program {
     pub(super) cache: PathBuf,
 }
 
-/// The program of nodes after an upgrade.
+/// Program of upgraded nodes.
 #[derive(Debug)]
 pub(super) struct Upgrade {
     pub spec: LocalSpec,
     pub program: Program,
-    /// Program on each machine. Empty if the nodes run on this machine.
+    /// Program on each remote machine. Empty if the nodes run on this machine.
     pub programs: Vec<Program>,
 }
 
-/// Way in which a node's JVM loads classes when it starts.
+/// Way in which a node's JVM loads classes at its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Classes {
-    /// The JVM loads each class from its jar.
+    /// From jars.
     #[default]
     Loaded,
-    /// The JVM maps this class data archive.
+    /// From this class data archive.
     Mapped(PathBuf),
-    /// The JVM loads classes from jars, and dumps this archive when it exits.
+    /// From jars, and the JVM dumps this archive when it exits.
     Archived(PathBuf),
 }
 
-/// Options that permit dumping and mapping archives with a Java agent. The JVM considers such
-/// archives to be for tests only, because agents may change classes. The agent jamm, which measures
-/// objects, does not change classes.
+/// Options for dumping and mapping archives with a Java agent. The JVM considers such archives to
+/// be for tests only, because agents may change classes. The agent jamm, which measures objects,
+/// does not change classes.
 const WITH_AGENT: [&str; 2] = [
     "-XX:+UnlockDiagnosticVMOptions",
     "-XX:+AllowArchivingWithJavaAgent",
 ];
 
 impl Classes {
-    /// Returns the JVM options of a node of `line` for loading classes in this way.
     pub fn options(&self, line: &Line) -> Vec<String> {
         let option = match self {
             Classes::Loaded => return Vec::new(),
@@ -61,7 +59,7 @@ impl Classes {
     }
 
     /// Returns true if a node of `line` starts with jamm, the agent that measures objects. While an
-    /// archive is dumped, returns true only for lines that cannot start without jamm.
+    /// archive is dumped, only lines that cannot start without jamm use it.
     pub fn take_jamm(&self, line: &Line) -> bool {
         !matches!(self, Classes::Archived(_)) || !line.starts_without_jamm
     }
@@ -80,7 +78,7 @@ impl Program {
             }
             java
         } else {
-            // Remote machines use another Java, so this field is empty.
+            // Remote machines use another Java.
             Java {
                 program: PathBuf::new(),
                 version: String::new(),
@@ -103,11 +101,11 @@ impl Program {
     }
 }
 
-/// Creates a folder, and returns its absolute path. The path must be absolute, because Cassandra
-/// runs in another working directory.
+/// Creates a folder, and returns its absolute path, because Cassandra runs in another working
+/// directory.
 ///
 /// # Errors
-/// The folder cannot be created, or its path contains a character that has a special meaning in JVM
+/// The folder cannot be created, or its path contains a character with a special meaning in JVM
 /// options.
 pub(super) fn made_absolute(folder: &Path) -> Result<PathBuf> {
     std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;

@@ -1,5 +1,5 @@
-//! Checks that nodes are ready, by CQL queries like those of clients. A log line shows only that
-//! the node considers itself ready, but an answer shows that the node works.
+//! Checks by CQL queries that nodes are ready. A log line only shows that the node considers itself
+//! ready.
 
 use super::node_process::LocalNode;
 use anyhow::{Result, anyhow, bail};
@@ -8,11 +8,11 @@ use cql::Consistency;
 use measure::clock::{self, Deadline};
 use std::time::Duration;
 
-/// Interval between two checks. A node takes seconds to start, so the interval does not delay the
-/// start noticeably. It is also long enough that the checks use little CPU time.
+/// Interval between two checks. It is short compared with a node's start of some seconds, and long
+/// enough to use little CPU time.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Time limit of one attempt. A node that is starting may accept a connection and answer slowly.
+/// Time limit of one attempt. A starting node may accept a connection and answer slowly.
 const ATTEMPT: Duration = Duration::from_secs(5);
 
 /// Waits until one node answers a query over CQL.
@@ -34,7 +34,7 @@ pub(super) fn answers(
     wait(nodes, index, deadline, limit, "did not answer CQL", ask)
 }
 
-/// Waits until one node requires a password over CQL. Without roles, the node cannot answer
+/// Waits until one node requires a password over CQL. Before roles exist, the node cannot answer
 /// queries.
 ///
 /// # Errors
@@ -55,11 +55,10 @@ pub(super) fn asks_for_password(
     wait(nodes, index, deadline, limit, failure, ask)
 }
 
-/// Waits until every node lists all other nodes, considers them up, and agrees with them on the
-/// schema.
+/// Waits until every node considers all other nodes up, and agrees with them on the schema.
 ///
-/// One of the queries reads at consistency level ALL from a table with two replicas. If the cluster
-/// has two or three nodes, this read succeeds only if the coordinator considers all nodes up.
+/// One query reads at consistency level ALL from a table with two replicas. In a cluster of two or
+/// three nodes, it succeeds only if the coordinator considers all nodes up.
 ///
 /// # Errors
 /// The errors of [`answers`].
@@ -117,7 +116,7 @@ pub(super) fn all_live(node: &LocalNode, count: usize) -> Result<()> {
     }
 }
 
-/// Calls `ask` for one node until it succeeds, as long as all nodes are alive.
+/// Repeats `ask` for one node until it succeeds, as long as all nodes are alive.
 ///
 /// # Errors
 /// The errors of [`answers`].

@@ -1,6 +1,6 @@
-//! Class data archives on remote machines. If a machine has no archive for its Java and jars,
-//! cassay starts a node there that dumps an archive. cassay uses the archive as long as its bytes
-//! are unchanged.
+//! Class data archives on remote machines. If a machine lacks an archive for its Java and jars,
+//! cassay starts a node there that dumps an archive. cassay uses the archive while its checksum
+//! matches.
 
 use super::class_archive::{self, HEAP_BYTES, WRITE_LIMIT};
 use super::nodes::Nodes;
@@ -13,11 +13,10 @@ use std::path::{Path, PathBuf};
 use target_spec::{HostsSpec, LocalSpec, RemoteHost};
 
 impl Nodes {
-    /// Enables or disables class sharing, as the spec requests, for nodes that start from now on.
+    /// Enables or disables class sharing for future starts, as the spec requests.
     ///
     /// # Errors
-    /// An archive cannot be dumped. The message contains the output of the node that should dump
-    /// the archive.
+    /// An archive cannot be dumped. The message contains the output of the node.
     pub(super) fn share_classes_there(
         &mut self,
         spec: &LocalSpec,
@@ -45,7 +44,7 @@ impl Nodes {
         Ok(())
     }
 
-    /// Returns the archive of each machine. The archive may not exist yet.
+    /// Returns the archive of each machine, which may not exist yet.
     fn archives(&self) -> Result<Vec<Archive>> {
         let hosts = self.hosts().context("the cluster has no hosts")?.all();
         let of_host = |(host, program): (&host::Host, &Program)| {
@@ -89,7 +88,7 @@ impl Nodes {
 
 struct Archive {
     path: PathBuf,
-    /// True if the archive exists, and contains the bytes that were dumped.
+    /// True if the archive exists with the bytes that were dumped.
     is_whole: bool,
 }
 
@@ -114,11 +113,10 @@ impl Archive {
         })
     }
 
-    /// Starts a node, which dumps the archive when it ends.
+    /// Starts a node that dumps the archive when it ends.
     fn make(&self, machine: &RemoteHost, program: &Program, clusters: &Path) -> Result<()> {
         let mut program = program.clone();
-        // The node has no Jolokia agent, because the JVM considers archives dumped with agents to
-        // be for tests only.
+        // The JVM considers archives that were dumped with agents to be for tests only.
         program.supply.jolokia = None;
         let spec = LocalSpec {
             release: program.supply.release.clone(),
@@ -168,11 +166,10 @@ impl Archive {
     }
 }
 
-/// Suffix of the file with an archive's checksum.
 const STAMP: &str = ".crc";
 
-/// Returns the name of the archive. The name depends on the Java build, the jars and their dates,
-/// because a JVM refuses an archive of jars with another date.
+/// Returns the archive's name, which depends on the Java build, the jars and their dates. A JVM
+/// refuses an archive of jars with another date.
 fn name(program: &Program, entries: &[Entry]) -> String {
     let mut text = format!("{}\n{}\n", program.java.build, program.supply.release);
     for jar in program.supply.classpath.split(':') {

@@ -1,5 +1,5 @@
-//! Reopens a kept cluster for a later command. The processes of the cluster are not children of
-//! this command, so they outlive it.
+//! Reopens a kept cluster for a later command. The processes are not children of this command, so
+//! they outlive it.
 
 use super::host_layout::HostLayout;
 use super::nodes::Nodes;
@@ -18,12 +18,12 @@ use std::sync::Arc;
 use target_spec::HostIndex;
 
 impl Nodes {
-    /// Reopens the cluster in `folder` that `state` describes. Passes messages about downloads of
-    /// jars to `say`.
+    /// Reopens the cluster in `folder` with the state `state`. Passes messages about downloads to
+    /// `say`.
     ///
     /// # Errors
-    /// Another command works on the cluster, the state lacks values that this version needs, an
-    /// agent is unreachable, or Java or jars are missing.
+    /// Another command uses the cluster, the state lacks values that this version needs, an agent
+    /// is unreachable, or Java or jars are missing.
     pub fn reopen(
         folder: &Path,
         state: State,
@@ -52,8 +52,7 @@ impl Nodes {
         let first = layouts.first().context("the cluster has no node")?;
         let secret = settings::read_secret(ground.agent(HostIndex(0)), first)?;
         let access = roles::read(spec.authentication, folder)?;
-        // Addresses on remote machines are not claimed, because a claim is valid only on this
-        // machine.
+        // A claim is valid only on this machine.
         let is_here = spec.machines().is_empty();
         let claim = is_here.then(|| Claim::take(&addresses, first_ports)).flatten();
         let mut nodes = Nodes {
@@ -80,8 +79,7 @@ impl Nodes {
             let process = nodes.state.nodes[index]
                 .process
                 .filter(|one| node.host.how_ended(*one).is_none());
-            // Another command may have broken this node. In that case, the agent of the node may
-            // have started a new process to heal it.
+            // An agent may have healed this node with a new process after another command broke it.
             node.process = match process {
                 Some(process) => Some(process),
                 None => process_tags::process_by(&node.host, &nodes.state.id, &node.layout.name)?,
@@ -99,7 +97,6 @@ fn places_of(state: &State) -> Option<Vec<(Ipv4Addr, Ports)>> {
     (!all.is_empty()).then_some(all)
 }
 
-/// Connects to the agents of the kept cluster.
 fn ground(folder: &Path, state: &State) -> Result<HostLayout> {
     Ok(match &state.hosts {
         Some(hosts) => HostLayout::Hosts(Hosts::reach(hosts, folder)?),
@@ -107,7 +104,7 @@ fn ground(folder: &Path, state: &State) -> Result<HostLayout> {
     })
 }
 
-/// Name of the file that a command locks while it works on a cluster.
+/// File that a command locks while it works on a cluster.
 const LOCK: &str = "in-use";
 
 fn lock(folder: &Path, id: &str) -> Result<std::fs::File> {

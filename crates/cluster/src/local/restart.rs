@@ -1,6 +1,5 @@
-//! Stops and restarts managed nodes, because their configuration or their files change. Nodes
-//! restart one after the other to keep the ring available, or all together if the ring need not be
-//! available.
+//! Stops and restarts managed nodes after changes of their configuration or files. Nodes restart
+//! one after the other to keep the ring available, or all together.
 
 use super::node_process::LocalNode;
 use super::nodes::Nodes;
@@ -13,17 +12,16 @@ use measure::clock::Deadline;
 use std::time::Duration;
 use target_spec::{HostSpec, LocalSpec, Restarts, Topology};
 
-/// Time limit for a drained node to exit. In a test, a node took 0.7 s. If a full memtable was not
-/// drained, the exit takes seconds.
+/// Time limit for a drained node to exit. In a test, a node took 0.7 s. With a full memtable that
+/// was not drained, the exit takes seconds.
 const TERM_LIMIT: Duration = Duration::from_secs(60);
 
 impl Cluster {
-    /// Changes the managed nodes to `spec`: drains the nodes, stops them, writes their new files
-    /// and restarts them. With [`Restarts::InTurn`], the next node stops only when the previous one
-    /// answers CQL and all other nodes consider it up. If the limits of hosts change, the nodes of
-    /// a host restart together. Returns the names of the restarted nodes. The list is empty if the
-    /// specs differ only in settings that a JVM does not read at its start. Afterwards,
-    /// [`Cluster::nodes`] contains the new process ids.
+    /// Changes the managed nodes to `spec`: drains and stops them, writes new files and restarts
+    /// them. With [`Restarts::InTurn`], the next node stops only when the previous one answers CQL
+    /// and all other nodes consider it up. If limits of hosts change, the nodes of a host restart
+    /// together. Returns the names of the restarted nodes. The list is empty if no JVM reads the
+    /// changed settings at its start.
     ///
     /// # Errors
     /// The cluster is not managed, or a restart does not suffice for `spec` (see
@@ -39,8 +37,8 @@ impl Cluster {
         self.restarting(not_ours, |nodes| nodes.reconfigure(spec, restarts, say))
     }
 
-    /// Changes the placement of managed nodes, which restart one after the other. Returns the names
-    /// of the nodes.
+    /// Changes the placement of managed nodes, which restart one after the other. Returns their
+    /// names.
     ///
     /// # Errors
     /// The errors of [`Cluster::reconfigure`], or the machine lacks the requested CPUs or memory.
@@ -89,8 +87,8 @@ impl Nodes {
         if restarts == Restarts::Together || step.is_again {
             groups = together(groups);
         }
-        // The new spec is recorded before any change, because a failure or kill may leave some
-        // nodes with the old spec and some with the new one.
+        // A failure or kill may leave some nodes with the old spec and others with the new one, so
+        // the spec is recorded before any change.
         self.write_spec(true)?;
         if step.is_again {
             self.end_all()?;
@@ -110,7 +108,7 @@ impl Nodes {
         Ok(restarted)
     }
 
-    /// Refuses a larger heap that does not fit on a machine of the nodes.
+    /// Checks that a larger heap fits on the machines of the nodes.
     fn check_growth(&self, spec: &LocalSpec) -> Result<()> {
         let hosts = self.hosts().map(Hosts::all).unwrap_or_default();
         for (host, each) in hosts.iter().zip(spec.nodes_of_hosts()) {
@@ -122,8 +120,8 @@ impl Nodes {
         Ok(())
     }
 
-    /// Stops the nodes of a group, writes their new files, applies `limits` to their hosts, and
-    /// starts them. Returns the names of the nodes.
+    /// Stops the nodes of a group, writes new files, applies `limits` to the hosts, and starts the
+    /// nodes. Returns their names.
     fn restart(
         &mut self,
         group: &[usize],
@@ -140,8 +138,7 @@ impl Nodes {
         for index in group {
             self.stop_node(*index)?;
         }
-        // The limits change only while no node runs on the host. Otherwise, with a lower memory
-        // limit, the kernel would kill a node of the old size.
+        // With a lower memory limit, the kernel would kill a running node of the old size.
         if let Some(limits) = limits {
             for index in group {
                 self.limit_host(*index, limits)?;
@@ -156,8 +153,7 @@ impl Nodes {
         Ok(names)
     }
 
-    /// Drains several nodes in parallel. Ignores errors, because the later stop of each node
-    /// reports them.
+    /// Drains several nodes in parallel. The later stop of each node reports errors.
     fn drain_together(&self, group: &[usize]) {
         if group.len() < 2 {
             return;
@@ -170,9 +166,8 @@ impl Nodes {
         });
     }
 
-    /// Returns the groups of nodes that stop together. If the size of hosts changes, a group
-    /// consists of all nodes of a host. Otherwise a group is a single node. The list is empty if
-    /// neither the size nor the files change.
+    /// Returns the groups of nodes that stop together: all nodes of a host if the size of hosts
+    /// changes, otherwise single nodes. The list is empty without a change.
     fn groups(&self, other_machine: bool, other_files: bool) -> Vec<Vec<usize>> {
         let indexes = 0..self.nodes.len();
         match (self.hosts(), other_machine, other_files) {
@@ -191,16 +186,15 @@ impl Nodes {
         host.set_limits(limits)
     }
 
-    /// Records the spec of the nodes. If `unsettled` is true, some nodes may not have changed to
-    /// this spec yet.
+    /// Records the spec. `unsettled` means that some nodes may not use this spec yet.
     fn write_spec(&mut self, unsettled: bool) -> Result<()> {
         self.state.put_spec(&self.spec)?;
         self.state.unsettled = unsettled;
         self.state.write(&self.folder)
     }
 
-    /// Drains one node, stops it, and waits until its process has ended and its ports are free.
-    /// Does nothing if the node is already stopped.
+    /// Drains and stops one node, and waits until its process has ended and its ports are free.
+    /// Does nothing for a stopped node.
     ///
     /// # Errors
     /// The node cannot be drained, or does not end.
@@ -215,7 +209,7 @@ impl Nodes {
         (0..self.nodes.len()).try_for_each(|index| self.end_node(index, TERM_LIMIT))
     }
 
-    /// Asks the process of a node to end, kills it after `grace`, and waits until it has ended.
+    /// Sends SIGTERM to a node, kills it after `grace`, and waits until it has ended.
     pub(super) fn end_node(&mut self, index: usize, grace: Duration) -> Result<()> {
         let node = &mut self.nodes[index];
         if let Some(process) = node.process.take() {
@@ -227,9 +221,8 @@ impl Nodes {
         self.state.write(&self.folder)
     }
 
-    /// Starts a stopped node, and waits until it answers CQL. Does nothing if the node has a
-    /// process. Does not wait until the other nodes consider the node up. [`Nodes::await_ring`]
-    /// does that.
+    /// Starts a stopped node, and waits until it answers CQL, but not until the others consider it
+    /// up ([`Nodes::await_ring`]). Does nothing if the node has a process.
     ///
     /// # Errors
     /// The node does not answer within the spec's `start_timeout`, or dies. The message contains
@@ -244,9 +237,9 @@ impl Nodes {
         ready::answers(&mut self.nodes, index, &self.access, deadline, limit)
     }
 
-    /// Starts all stopped nodes: first only the seed, then the other nodes in parallel. A node that
-    /// does not find a seed within the ring delay exits ("Unable to gossip with any peers"), even
-    /// if it was a member before.
+    /// Starts all stopped nodes: first the seed, then the others in parallel. A node that does not
+    /// find a seed within the ring delay exits ("Unable to gossip with any peers"), even if it was
+    /// a member before.
     ///
     /// # Errors
     /// The errors of [`Nodes::start_node`] and [`Nodes::await_ring`].
@@ -280,15 +273,14 @@ impl Nodes {
 }
 
 struct ConfigurationChange {
-    /// New limits of the hosts. `None` if the limits do not change.
+    /// New limits of the hosts. `None` without a change.
     limits: Option<HostSpec>,
     /// True if the JVM will detect a machine of another size.
     other_machine: bool,
     /// True if the nodes need other files or options.
     other_files: bool,
-    /// True if an earlier change was interrupted. In that case, the configuration and the state of
-    /// each node are unknown, so all nodes stop before the first node starts. If a node fails to
-    /// start with its files, it gets new files and limits before the next attempt.
+    /// True if an earlier change was interrupted. The configuration and state of each node are then
+    /// unknown, so all nodes stop, and all get new files and limits.
     is_again: bool,
 }
 
@@ -311,7 +303,7 @@ impl ConfigurationChange {
     }
 }
 
-/// Merges all groups into one group. Returns an empty list if the list of groups is empty.
+/// Merges all groups into one. Returns an empty list for an empty list.
 fn together(groups: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
     let mut all = groups.concat();
     all.sort_unstable();
@@ -322,8 +314,8 @@ fn together(groups: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
     }
 }
 
-/// Flushes a node and closes it for clients. If the node has no Jolokia agent, its own shutdown
-/// does both.
+/// Flushes a node and stops its client connections. Without a Jolokia agent, the node's own
+/// shutdown does both.
 fn drain(node: &LocalNode) -> Result<()> {
     const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
     if node.process.is_none_or(|process| node.host.how_ended(process).is_some()) {
@@ -340,9 +332,8 @@ mod tests {
     use super::*;
     use target_spec::{HostsSpec, Placing};
 
-    /// In one run of an earlier version, `apply --topology pinned` failed at the second node. The
-    /// recorded topology was still `none`, so `--topology none` did nothing, although the first
-    /// node was pinned and the second one was down.
+    /// Earlier, `--topology none` did nothing after a failed `--topology pinned`, because the
+    /// recorded topology was still `none`.
     #[test]
     fn after_a_failed_change_every_setting_is_applied_again() {
         let old = LocalSpec {

@@ -1,10 +1,10 @@
-//! Access control of a managed cluster. The cluster is open to everyone, or a password restricts it
-//! to the roles that cassay creates.
+//! Access control of a managed cluster. The cluster is open to every user, or a password restricts
+//! it to the roles that cassay creates.
 //!
 //! Invariants: the password is in one file, readable only by its owner, in a folder that only its
-//! owner can enter. The password is not in the state, in arguments, logs, messages or proofs.
-//! Before a cluster counts as started, Cassandra's default role (`cassandra`, with a well-known
-//! password) can no longer log in and has no permissions.
+//! owner can enter. The state, arguments, logs, messages and proofs do not contain it. When a
+//! cluster counts as started, Cassandra's default role (`cassandra`, with a well-known password)
+//! cannot log in and has no permissions.
 
 mod set_up;
 
@@ -17,17 +17,16 @@ use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use target_spec::{Authentication, LocalSpec, Secret, SecretSource};
 
-/// Name of the superuser that control sessions use.
+/// Superuser of control sessions.
 pub(crate) const USER: &str = "cassay";
 
-/// Name of the role that the load uses. The role is not a superuser, because guardrails apply only
-/// to ordinary users. But it has all permissions on all keyspaces.
+/// Role of the load. It has all permissions on all keyspaces, but is not a superuser, because
+/// guardrails apply only to ordinary users.
 const LOAD_USER: &str = "cassay_load";
 
-/// Name of the password file in the cluster's folder.
 const FILE: &str = "password";
 
-/// Time between the start of a node and its creation of the default role. Also the interval between
+/// Delay of the default role's creation after a node's start, in ms. Also the interval between
 /// retries if the node sees too few other nodes. Cassandra's default of 10 s is meant for larger
 /// and slower rings.
 const SETUP_DELAY_MS: u64 = 500;
@@ -61,8 +60,6 @@ fn write_private(path: &Path, text: &str) -> Result<()> {
         .with_context(|| format!("write {}", path.display()))
 }
 
-/// Builds the access to an existing cluster.
-///
 /// # Errors
 /// The password file of the cluster cannot be read.
 pub(crate) fn read(authentication: Authentication, folder: &Path) -> Result<Access> {
@@ -86,18 +83,16 @@ fn access(user: &str, password: Secret) -> Access {
     }
 }
 
-/// Returns the keys of `cassandra.yaml` that configure authentication.
 pub(super) fn yaml(authentication: Authentication) -> Map<String, Value> {
     let settings = match authentication {
         Authentication::None => json!({}),
         Authentication::Password => json!({
             "authenticator": "PasswordAuthenticator",
             "authorizer": "CassandraAuthorizer",
-            // Every node has a replica of the roles, so that a client can log in even if a node is
-            // down.
+            // Every node has a replica of the roles, so a client can log in even if a node is down.
             "auth_read_consistency_level": "LOCAL_ONE",
-            // A new role must be stored on every node immediately. On a busy machine, a node that
-            // missed the write would refuse cassay until it receives the role.
+            // On a busy machine, a node that missed the write would refuse cassay until it receives
+            // the role.
             "auth_write_consistency_level": "ALL",
         }),
     };
@@ -107,9 +102,8 @@ pub(super) fn yaml(authentication: Authentication) -> Map<String, Value> {
     }
 }
 
-/// Returns the JVM options for authentication. These options make every node store all roles from
-/// its first start on. If cassay raised the replication factor later, reads would not find earlier
-/// writes.
+/// Returns the JVM options for authentication, which make every node store all roles from its first
+/// start. With a later increase of the replication factor, reads would not find earlier writes.
 pub(super) fn options(spec: &LocalSpec) -> Vec<String> {
     match spec.authentication {
         Authentication::None => Vec::new(),

@@ -1,8 +1,8 @@
-//! Writes the complete configuration files of a node. Apart from addresses, paths and the size of
-//! the commit log, the files do not depend on the machine.
+//! Generates the complete configuration files of a node. Apart from addresses, paths and the size
+//! of the commit log, the files do not depend on the machine.
 //!
-//! If Apache's own `cassandra.yaml` differs from the server's built-in default, this module uses
-//! the value in Apache's file. So the measured performance is that of a normal Cassandra.
+//! If Apache's `cassandra.yaml` differs from the server's built-in default, this module uses
+//! Apache's value, so that the measured performance is that of a normal Cassandra.
 
 use super::ports::Ports;
 use super::roles;
@@ -20,34 +20,30 @@ use versions::Release;
 /// `num_tokens` in Apache's `cassandra.yaml` since 4.0.
 const TOKENS_COUNT: u64 = 16;
 
-/// Layout of one node, from which cassay writes the node's files.
+/// Layout of one node, from which cassay generates the node's files.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeLayout {
     pub name: String,
     pub address: Ipv4Addr,
     pub ports: Ports,
     pub release: Release,
-    /// Name of the node's configuration folder.
     pub conf_name: String,
     pub datacenter: String,
     pub rack: String,
-    /// Tokens of the node, in ascending order.
     pub tokens: Vec<i64>,
-    /// Internode address of the first node, which is the seed.
+    /// Internode address of the seed, which is the first node.
     pub seed: SocketAddrV4,
     /// Internode addresses of all nodes, in order.
     pub all: Vec<SocketAddrV4>,
-    /// Name of the node's host.
     pub host: String,
-    /// Folder that contains all files of the node, as a path on its host.
+    /// Folder of all files of the node, as a path on its host.
     pub folder: PathBuf,
-    /// Maximum total size of the node's commit log segments, in MiB.
+    /// Maximum total size of commit log segments, in MiB.
     pub commitlog_total_mib: u64,
     pub authentication: Authentication,
 }
 
 impl NodeLayout {
-    /// Returns the internode address of the node.
     pub fn storage(&self) -> SocketAddrV4 {
         SocketAddrV4::new(self.address, self.ports.storage)
     }
@@ -64,32 +60,29 @@ impl NodeLayout {
         self.folder.join(&self.conf_name)
     }
 
-    /// Returns all folders that contain the node's data.
     pub fn kept(&self) -> Vec<PathBuf> {
         DATA_FOLDERS.map(|name| self.folder.join(name)).to_vec()
     }
 
-    /// Returns the commit log folder, which is one of the folders in [`NodeLayout::kept`].
     pub fn commit_log(&self) -> PathBuf {
         self.folder.join(COMMIT_LOG)
     }
 }
 
-/// Names of all folders that contain a node's data.
 const DATA_FOLDERS: [&str; 5] = ["data", COMMIT_LOG, "hints", "saved_caches", "cdc_raw"];
 
 const COMMIT_LOG: &str = "commitlog";
 
-/// Name of the first configuration folder of a node.
+/// Name of a node's configuration folder before any upgrade.
 pub(super) const CONF: &str = "conf";
 
-/// Name of the configuration file for a node that has its data.
+/// Configuration file of a node that has its data.
 pub(super) const CONFIG: &str = "cassandra.yaml";
 
-/// Name of the configuration file for a node that must stream its data.
+/// Configuration file of a node that must stream its data.
 pub(super) const JOINING: &str = "joining.yaml";
 
-/// Refuses settings that only cassay may set, and a number of tokens that does not permit a ring.
+/// Refuses settings that only cassay may set, and numbers of tokens that do not permit a ring.
 ///
 /// # Errors
 /// Keys are refused. The error lists all of them, each with its reason.
@@ -97,14 +90,13 @@ pub(crate) fn check_overrides(spec: &LocalSpec) -> Result<()> {
     refuse((&spec.release, &spec.origin), &spec.yaml, &Map::new())
 }
 
-/// Returns the number of tokens per node. The number that the user sets takes precedence.
+/// Returns the number of tokens per node, which the user may set.
 pub(crate) fn tokens_count(yaml: &Map<String, Value>) -> u64 {
     let count = yaml.get("num_tokens").and_then(versions::whole_number);
     count.and_then(|count| u64::try_from(count).ok()).unwrap_or(TOKENS_COUNT)
 }
 
-/// Returns the tokens of every node. If `spec` does not contain tokens, returns tokens at equal
-/// distances.
+/// Returns the tokens of every node. Without tokens in `spec`, they have equal distances.
 pub(crate) fn ring_of(spec: &LocalSpec) -> Vec<Vec<i64>> {
     if spec.tokens.is_empty() {
         ring(spec.nodes, tokens_count(&spec.yaml))
@@ -113,7 +105,7 @@ pub(crate) fn ring_of(spec: &LocalSpec) -> Vec<Vec<i64>> {
     }
 }
 
-/// Refuses tokens that do not form a ring for the nodes of `spec`.
+/// Checks that the tokens of `spec` form a ring for its nodes.
 ///
 /// # Errors
 /// The number of nodes with tokens differs from the number of nodes, `num_tokens` is also set, a
@@ -149,13 +141,13 @@ pub(crate) fn check_tokens(spec: &LocalSpec) -> Result<()> {
     Ok(())
 }
 
-/// Returns the tokens of every node, in ascending order. Tokens alternate between the nodes with
-/// equal gaps. So every node owns the same share, and random tokens cannot cause differences
-/// between trials.
+/// Returns the tokens of every node in ascending order. Tokens alternate between the nodes at equal
+/// distances. So every node owns the same share, and random tokens cannot cause differences between
+/// trials.
 pub(crate) fn ring(nodes: usize, tokens_per_node: u64) -> Vec<Vec<i64>> {
     let count = nodes as u128 * u128::from(tokens_per_node);
     let token = |index: u128| {
-        // The token is in the middle of slice `index` of 2^64, because the minimum is reserved.
+        // The middle of slice `index` of 2^64, because the minimum token is reserved.
         let unsigned = ((2 * index + 1) << 64) / (2 * count);
         (unsigned as u64 ^ (1 << 63)) as i64
     };
@@ -168,12 +160,12 @@ pub(crate) fn ring(nodes: usize, tokens_per_node: u64) -> Vec<Vec<i64>> {
 }
 
 /// Returns the tokens of a node that joins the nodes of a [`ring`]. The existing nodes give up
-/// equal shares, or shares that differ by at most one slice.
+/// shares that differ by at most one slice.
 pub(crate) fn further_tokens(nodes: usize, tokens_per_node: u64) -> Vec<i64> {
     let (nodes, tokens) = (nodes as u128, u128::from(tokens_per_node));
     let token = |index: u128| {
-        // The new node takes a slice from each node in turn. Of the slice that ends with a node's
-        // token, the new node takes all but the last 1/(nodes + 1).
+        // The new node takes a slice from each node in turn, except the last 1/(nodes + 1) of the
+        // slice.
         let ends = 2 * (index * nodes + index % nodes) + 1;
         let parts = 2 * (nodes + 1);
         let unsigned = ((ends * (nodes + 1) - 2) << 64) / (parts * nodes * tokens);
@@ -183,7 +175,7 @@ pub(crate) fn further_tokens(nodes: usize, tokens_per_node: u64) -> Vec<i64> {
     (0..tokens).map(token).collect()
 }
 
-/// Returns the steps that create the folders of the node and write its files.
+/// Returns the steps that create the node's folders and write its files.
 pub(crate) fn files(
     node: &NodeLayout,
     yaml: &Map<String, Value>,
@@ -212,14 +204,14 @@ pub(crate) fn files(
     folders.chain(files).collect()
 }
 
-/// Number of threads of the Jolokia agent. One thread is for a long operation, such as a flush or
-/// an import. The other one is for the probes during that time.
+/// Number of threads of the Jolokia agent: one for a long operation such as an import, and one for
+/// the probes during that time.
 const JOLOKIA_THREADS: usize = 2;
 
-/// Reads the password of a node's Jolokia agent from the node's files.
+/// Reads the password of a node's Jolokia agent from its configuration file.
 ///
 /// # Errors
-/// The file is missing or does not contain a password.
+/// The file is missing, or does not contain a password.
 pub(crate) fn read_secret(host: &Agent, node: &NodeLayout) -> Result<String> {
     let path = jolokia_file(&node.conf());
     let text = String::from_utf8_lossy(&host.read(&path)?).into_owned();
@@ -232,19 +224,19 @@ pub(crate) fn read_secret(host: &Agent, node: &NodeLayout) -> Result<String> {
 
 pub(crate) const JOLOKIA_USER: &str = "cassay";
 
-/// Merges the user's settings over cassay's settings. Each key gets the name that it has in the
-/// node's release line.
+/// Merges the user's settings over cassay's settings. Keys get the names of the node's release
+/// line.
 fn yaml_of(node: &NodeLayout, overrides: &Map<String, Value>) -> Map<String, Value> {
     let line = node.release.line();
     let mut own = yaml_named(line, &base(node));
-    // Settings that the release line does not have are dropped. For example, 4.0 has no setting for
-    // the consistency of role writes.
+    // Drops settings that the release line lacks. For example, 4.0 has no setting for the
+    // consistency of role writes.
     own.retain(|key, _| line.has_setting(key));
     merge(own, &yaml_named(line, overrides))
 }
 
-/// Returns the settings of a node that joins a ring. Another node must be its seed, because a seed
-/// never streams.
+/// Returns the settings of a node that joins a ring. Another node is its seed, because a seed never
+/// streams.
 fn joining_of(node: &NodeLayout, overrides: &Map<String, Value>) -> Map<String, Value> {
     let mut others = node.all.iter().filter(|one| **one != node.storage());
     let node = NodeLayout {
@@ -260,8 +252,8 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
     let folder = |name: &str| node.folder.join(name).display().to_string();
     let address = node.address.to_string();
     let tokens: Vec<String> = node.tokens.iter().map(i64::to_string).collect();
-    // The seeds of the first node are all nodes, so that it gossips with them even if it considers
-    // them permanently gone. When a node takes over its own tokens again, no other node contacts it
+    // All nodes are seeds of the first node, so that it gossips with them even if it considers them
+    // permanently gone. When a node takes over its own tokens again, no other node contacts it
     // first. With cluster metadata (TCM), the first node does not need these seeds, and would wait
     // half a minute for gossip.
     let tells_all = node.is_seed() && !node.release.line().has_cluster_metadata;
@@ -293,7 +285,7 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
         "commitlog_sync": "periodic",
         "commitlog_sync_period": "10000ms",
         "commitlog_segment_size": "32MiB",
-        // Without this setting, the server would derive the value from the size of its disk.
+        // The server's default depends on the size of its disk.
         "commitlog_total_space": format!("{}MiB", node.commitlog_total_mib),
         "disk_failure_policy": "stop",
         "commit_failure_policy": "stop",
@@ -309,8 +301,7 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
         "hints_flush_period": "10000ms",
         // Time for which TRUNCATE waits for a node that does not answer. The default is a minute.
         "truncate_request_timeout": "10s",
-        // Without this setting, snapshots of dropped and truncated tables would fill the disk
-        // between trials.
+        // Snapshots of dropped and truncated tables would fill the disk between trials.
         "auto_snapshot": false,
     });
     let mut settings = match settings {
@@ -348,7 +339,6 @@ fn logback_of(logs: &Path) -> String {
     )
 }
 
-/// Escapes text for use inside an XML element.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;")
 }

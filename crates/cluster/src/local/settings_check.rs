@@ -1,8 +1,7 @@
-//! Verifies that requested settings are in effect, based on the reports of the nodes themselves.
+//! Verifies that requested settings are in effect, because a configuration file does not prove it.
 //!
-//! A configuration file does not prove that its settings are in effect. The module reads settings
-//! from the server's virtual table, and flags, properties and the size of the machine from the JVM.
-//! The CPU and memory limits of a host count as proved if the JVM on the host reports them. The
+//! Settings come from the server's virtual table, and flags, properties and the machine size from
+//! the JVM. A host's CPU and memory limits count as proved if the JVM on the host reports them. The
 //! kernel reports the other limits and the placement.
 
 mod hosts;
@@ -16,16 +15,14 @@ use anyhow::{Result, anyhow};
 use cassandra::{Node, NodeConfiguration, Proof};
 use target_spec::Authentication;
 
-/// Reports of all nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeReports {
-    /// Configuration of each node, in order. For an attached node, the part that is visible to the
-    /// user.
+    /// Configuration of each node in order. For an attached node, only the visible part.
     pub nodes: Vec<NodeConfiguration>,
     /// Every requested setting by node, with the value in effect. Empty for an attached cluster,
-    /// because a study cannot request settings of attached nodes.
+    /// because studies cannot change settings of attached nodes.
     pub proofs: Vec<Proof>,
-    /// CPUs and memory of each node, in order, or the reason why the kernel does not report them.
+    /// CPUs and memory of each node in order, or the reason why the kernel does not report them.
     /// Empty for attached nodes.
     pub places: Vec<Result<NodePlace, String>>,
 }
@@ -88,7 +85,7 @@ mod report_of_test {
         }
     }
 
-    /// Formats proofs, one per line, such as `key: value yes`.
+    /// Formats each proof as a line such as `key: value yes`.
     pub(super) fn brief(proofs: &[Proof]) -> Vec<String> {
         let line = |one: &Proof| match &one.effect {
             Effect::InEffect(shown) => format!("{}: {shown} yes", one.key),

@@ -1,6 +1,5 @@
 //! Starts a managed cluster. The first node starts alone and forms the ring. The other nodes start
-//! in parallel. A parallel start is safe because cassay assigns the tokens of the nodes, and the
-//! nodes stream no data.
+//! in parallel, which is safe because cassay assigns their tokens and they stream no data.
 
 use super::host_layout::HostLayout;
 use super::nodes::Nodes;
@@ -25,12 +24,12 @@ use target_spec::{HostIndex, HostsSpec, JavaWanted, LocalSpec, NODES_COUNT_MAX};
 /// up.
 ///
 /// # Errors
-/// Java, Maven, memory, disk, ports or settings are unsuitable, or a node dies or does not answer
-/// in time. After an error, no node keeps running.
+/// Java, jars, memory, disk, ports or settings are unsuitable, or a node dies or does not answer in
+/// time. After an error, no node continues to run.
 pub(crate) fn start(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Nodes> {
     check(spec)?;
     let clusters = persistent_state::clusters_folder(dirs);
-    // Existing parent folders keep their permissions. The folder of each cluster is always private.
+    // Only the folder of each cluster is private. Existing parent folders keep their permissions.
     private()
         .recursive(true)
         .create(&clusters)
@@ -71,7 +70,7 @@ fn starting(spec: &LocalSpec, program: &Program) -> String {
     )
 }
 
-/// Creates the pods for hosts, and waits until the pods run. Returns the hosts, with these pods as
+/// Creates the pods for hosts, and waits until they run. Returns the spec with these pods as
 /// machines. Returns `None` if the hosts are not pods.
 fn made_pods(
     wanted: Option<&HostsSpec>,
@@ -137,7 +136,7 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
 }
 
 impl Nodes {
-    /// Creates a cluster without nodes: its agents, its folder and its state. Records any object
+    /// Creates a cluster without nodes: its agents, its folder and its state. Records each object
     /// that could outlive the agents before it creates the object.
     pub(super) fn new(
         spec: &LocalSpec,
@@ -152,8 +151,7 @@ impl Nodes {
         let wanted = hosts.as_ref().or(wanted);
         let spec = &spec.on_machines(wanted);
         let machines = wanted.filter(|wanted| wanted.are_machines());
-        // Hosts on this machine need an agent. For remote machines, a plain folder on this machine
-        // suffices.
+        // Hosts on this machine need an agent. For remote machines, a folder suffices.
         let agent = match (machines, wanted) {
             (Some(_), _) => {
                 private()
@@ -178,8 +176,7 @@ impl Nodes {
         state.write(&folder)?;
         let made = made_ground((&state.id, &folder), wanted, agent, say);
         if machines.is_some() && made.is_err() {
-            // No other process removes the folder, so it is removed here. If files remain in the
-            // folder, they show why the removal failed.
+            // No agent removes this folder. Remaining files show why the removal failed.
             let _ = std::fs::remove_dir_all(&folder);
         }
         let ground = made?;
@@ -211,7 +208,7 @@ impl Nodes {
         Ok(nodes)
     }
 
-    /// Uploads the programs of the nodes to their machines.
+    /// Uploads the nodes' programs to their machines.
     pub(super) fn supply(&mut self, say: &mut dyn FnMut(&str)) -> Result<()> {
         if let Some(hosts) = self.ground.hosts().filter(|hosts| hosts.are_machines()) {
             self.programs = machines::programs(
@@ -224,7 +221,6 @@ impl Nodes {
         Ok(())
     }
 
-    /// Assigns folders, files and addresses to the nodes, and claims the addresses.
     pub(super) fn settle(&mut self) -> Result<()> {
         self.layout = self.lay_out(&self.spec)?;
         match &self.ground {
@@ -242,8 +238,8 @@ impl Nodes {
         }
     }
 
-    /// Plans the placement of the nodes of `spec`. Simulated hosts share one machine, so their
-    /// nodes are planned together.
+    /// Plans the placement of the nodes of `spec`, together for simulated hosts, because these
+    /// share one machine.
     pub(super) fn lay_out(&self, spec: &LocalSpec) -> Result<Layout> {
         if spec.topology.is_silent() {
             return Ok(Layout::default());
@@ -258,7 +254,6 @@ impl Nodes {
         Layout::plan_machines(spec, &machines.collect::<Result<Vec<_>>>()?)
     }
 
-    /// Creates the folders and files of all nodes.
     fn prepare(&mut self, places: &[(Ipv4Addr, Ports)]) -> Result<()> {
         let layouts = assign_hosts::layouts(&self.spec, &self.folder, &self.ground, places)?;
         for layout in layouts {
@@ -304,7 +299,7 @@ impl Nodes {
         ready::see_each_other(&mut self.nodes, &self.access, deadline, limit)
     }
 
-    /// Waits for the first answer of a node that has never run before.
+    /// Waits for the first response of a node that has never run before.
     fn first_answer(&mut self, index: usize, deadline: Deadline) -> Result<()> {
         let (nodes, limit) = (&mut self.nodes[..], self.spec.start_timeout);
         match self.access.credentials {
@@ -313,16 +308,15 @@ impl Nodes {
         }
     }
 
-    /// Starts the process of one node, and records it.
     pub(super) fn launch(&mut self, index: usize) -> Result<()> {
-        // If a kept cluster was reopened, cassay has not looked up its class data archive yet.
+        // After a kept cluster is reopened, the path of its class data archive is not yet known.
         let is_here = !self.are_on_machines();
         if is_here && self.spec.class_sharing && self.program.classes == Classes::Loaded {
             let clusters = self.folder.parent().context("find the folder of clusters")?;
             let program = &mut self.program;
             program.share_classes(&self.spec, clusters, &mut |_| ())?;
         }
-        // The number of starts is read from the logs before this start creates another log.
+        // Counts the logs before this start creates another one.
         let node = &mut self.nodes[index];
         node.starts = Some(node.starts.map_or_else(|| node.starts_count(), Ok)?);
         let node = &self.nodes[index];

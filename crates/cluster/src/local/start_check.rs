@@ -1,5 +1,5 @@
-//! Checks whether nodes could start on this machine now. Reports all missing requirements together,
-//! before the start.
+//! Checks whether nodes could start on this machine now, and reports all missing requirements
+//! together.
 
 use super::{memory_and_disk, persistent_state};
 use crate::dirs::Dirs;
@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use supply::java;
 use target_spec::{JavaWanted, LocalSpec};
 
-/// Returns all reasons why the nodes cannot be started on this machine now: Java, jars, heap,
-/// memory, disk. Does not start processes or fetch files. A start may reveal further problems, such
-/// as occupied ports.
+/// Returns all reasons why the nodes cannot start on this machine now: Java, jars, heap, memory,
+/// disk. Starts no processes and fetches no files. A start may reveal further problems, such as
+/// occupied ports.
 pub fn not_startable(spec: &LocalSpec, dirs: &Dirs) -> Vec<String> {
     let mut found = Vec::new();
     let mut note = |asked: anyhow::Result<()>| {
@@ -29,13 +29,13 @@ pub fn not_startable(spec: &LocalSpec, dirs: &Dirs) -> Vec<String> {
     found
 }
 
-/// Returns the free space on the disk for the nodes' data, in bytes. Returns `None` if the free
-/// space is unknown.
+/// Returns the free space on the disk for the nodes' data, in bytes. Returns `None` if it is
+/// unknown.
 pub fn free_disk_bytes(dirs: &Dirs) -> Option<u64> {
     memory_and_disk::free_disk(&nearest(&persistent_state::clusters_folder(dirs))).ok()
 }
 
-/// Returns the folder, or its nearest existing ancestor if the folder does not exist.
+/// Returns the folder, or its nearest existing ancestor.
 fn nearest(folder: &Path) -> PathBuf {
     let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let mut above = absolute.ancestors();

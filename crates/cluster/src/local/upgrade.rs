@@ -1,8 +1,7 @@
-//! Upgrades managed nodes one by one, and prepares the program that each node runs after its
-//! upgrade.
+//! Upgrades managed nodes one by one, and prepares the program that each node runs afterwards.
 //!
-//! Invariant: the configuration of a node does not change before the node stops, because its agent
-//! may restart the node. The configuration for the other release is in a separate folder.
+//! Invariant: a node's configuration does not change before the node stops, because its agent may
+//! restart the node. The configuration for the other release is in a separate folder.
 
 use super::node_process::LocalNode;
 use super::nodes::Nodes;
@@ -19,8 +18,8 @@ use versions::Release;
 
 impl Cluster {
     /// Makes the jars for an upgrade available on every machine. If nodes on this machine share
-    /// classes, also dumps an archive of the new classes. `yaml` contains the additional settings
-    /// of upgraded nodes.
+    /// classes, also dumps an archive of the new classes. `yaml` contains additional settings of
+    /// upgraded nodes.
     ///
     /// # Errors
     /// The nodes are not managed, or a file is not available.
@@ -37,7 +36,7 @@ impl Cluster {
         prepared.with_context(|| format!("prepare the upgrade to Cassandra {to}"))
     }
 
-    /// Records the releases that the nodes run now, in node order.
+    /// Records the releases that the nodes now run, in node order.
     ///
     /// # Errors
     /// The nodes are not managed.
@@ -93,9 +92,8 @@ impl Nodes {
         (upgrade.spec.release == node.layout.release).then_some(upgrade)
     }
 
-    /// Returns the files and the start commands with which a node runs the release of the prepared
-    /// upgrade. Returns `None` if no upgrade was prepared, or if the node already runs that
-    /// release.
+    /// Returns the files and start commands for the release of the prepared upgrade. Returns `None`
+    /// if no upgrade was prepared, or the node already runs that release.
     pub(super) fn upgraded(&self, node: &LocalNode) -> Result<Option<UpgradedNode>> {
         let Some(upgrade) = &self.upgrade else {
             return Ok(None);
@@ -112,7 +110,7 @@ impl Nodes {
             jolokia: None,
             host: Arc::clone(&node.host),
             process: None,
-            // The numbers of the node's log files continue after those of the earlier release.
+            // The numbers of log files continue after those of the earlier release.
             starts: Some(node.starts.map_or_else(|| node.starts_count(), Ok)?),
         };
         let back = LocalNode {

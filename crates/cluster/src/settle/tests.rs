@@ -1,4 +1,4 @@
-//! Tests the time at which the wait for compactions ends, with invented samples.
+//! Tests of the end of the wait for compactions, with invented samples.
 
 use super::*;
 
@@ -13,8 +13,7 @@ fn sample(running: u64, pending: Option<u64>, bytes: u64) -> CompactionSample {
 }
 
 /// Returns each decision with the number of its sample, except decisions to take another sample.
-/// Samples are one second apart. Three idle samples end the wait, and ten seconds without change
-/// count as stalled.
+/// Samples are one second apart.
 fn states(looks: impl IntoIterator<Item = CompactionSample>) -> Vec<(usize, State)> {
     let rule = Rule {
         sample: Duration::from_secs(1),
@@ -65,7 +64,7 @@ fn pending_work_that_never_moves_is_kicked_and_then_stalled() {
     let still = || std::iter::repeat_with(|| sample(0, Some(3), 7));
     let stalled = [(10, State::Stuck), over(20, SettleOutcome::Stalled)];
     assert_eq!(states(still().take(30)), stalled);
-    // The second trigger has an effect: the pending compactions run, and then all nodes are idle.
+    // After the second trigger, the pending compactions run, and then all nodes are idle.
     let helped = still()
         .take(11)
         .chain([sample(1, Some(3), 7)])

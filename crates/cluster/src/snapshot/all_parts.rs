@@ -1,5 +1,4 @@
-//! Snapshots of managed nodes. Each node has a part of the snapshot, see
-//! [`cassandra::snapshot::hard_links`].
+//! Snapshots of managed nodes. Each node has a part, see [`cassandra::snapshot::hard_links`].
 
 use super::{NodeSnapshot, Snapshot, on_all};
 use crate::cluster::Cluster;
@@ -39,8 +38,8 @@ pub(crate) fn create(
         hard_links::create(place, manifest, &tables)
     });
     if made.is_err() {
-        // If only some nodes have their part, cassay removes these parts. An error of the removal
-        // is ignored, because the first error is more important.
+        // If only some nodes have their part, cassay removes these parts. The first error is more
+        // important than an error of the removal.
         let _ = on_all(places, |place| hard_links::remove(place, name));
     }
     combine(places, made?)
@@ -56,7 +55,7 @@ pub(crate) fn list(places: &[NodeFiles<'_>]) -> Result<Vec<Snapshot>> {
 /// Returns the manifests of all nodes, in node order.
 ///
 /// # Errors
-/// A node does not have a part of the snapshot. The message lists the node's snapshots.
+/// A node has no part of the snapshot. The message lists the node's snapshots.
 pub(super) fn read(places: &[NodeFiles<'_>], name: &str) -> Result<Vec<Manifest>> {
     places.iter().map(|place| hard_links::read(place, name)).collect()
 }
@@ -83,7 +82,7 @@ fn combine(places: &[NodeFiles<'_>], manifests: Vec<Manifest>) -> Result<Snapsho
     })
 }
 
-/// Returns the layouts of all nodes' tables, by node name.
+/// Returns the table layouts of all nodes, by node name.
 pub(crate) fn fingerprints(
     places: &[NodeFiles<'_>],
     keyspace: &str,
@@ -110,8 +109,7 @@ pub(crate) fn verify(
     Ok(names.zip(found.into_iter().map(text)).collect())
 }
 
-/// Checks the files of a snapshot on all nodes before it is used. Refuses the snapshot if files are
-/// damaged or missing.
+/// Checks the files of a snapshot on all nodes before use.
 ///
 /// # Errors
 /// Files of a node are damaged or missing. The error names the files and the node. Nothing has
@@ -125,7 +123,7 @@ pub(crate) fn remove(places: &[NodeFiles<'_>], name: &str) -> Result<()> {
     on_all(places, |place| hard_links::remove(place, name)).map(drop)
 }
 
-/// Refuses the name of a snapshot if no node has a part of this snapshot.
+/// Fails if no node has a part of this snapshot.
 fn refuse_unknown(places: &[NodeFiles<'_>], name: &str) -> Result<()> {
     for place in places {
         if place.has(&manifest::folder(place.folder, name))? {

@@ -1,26 +1,25 @@
 //! Assigns the node parts of an export to the nodes of a cluster.
 //!
-//! An SSTable contains rows of the token ranges that its node stored. If it were imported to a node
-//! that stores other ranges, no read would look for its rows on that node. So a part fits a node
-//! only if both have the same ranges. This is the case in rings with the same tokens, racks and
-//! replication, and in any two rings in which every node stores all data.
+//! An SSTable contains rows of the token ranges that its node stored. On a node with other ranges,
+//! no read would find its rows. So a part fits a node only if both have the same ranges, as in
+//! rings with the same tokens, racks and replication, and in rings in which every node stores all
+//! data.
 
 use super::export_json::Export;
 use anyhow::{Result, bail};
 use cassandra::{NodeInfo, Replication, Ring};
 use measure::number::counted;
 
-/// Token ranges of a node, in ascending order. Each range goes from a start position to an
-/// exclusive end. Adjacent ranges are merged.
+/// Merged token ranges of a node in ascending order, each with a start position and an exclusive
+/// end.
 type NodeRanges = Vec<(u128, u128)>;
 
 /// Assignment of parts to nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fitting {
-    /// Index of the part of each node.
+    /// Index of each node's part.
     pub parts: Vec<usize>,
-    /// Parts that are not assigned to a node. Each entry also contains an assigned part that has
-    /// the same ranges.
+    /// Indices of unassigned parts, each with the index of an assigned part with the same ranges.
     pub left_out: Vec<(usize, usize)>,
 }
 
@@ -28,7 +27,7 @@ pub(super) struct Fitting {
 ///
 /// # Errors
 /// A node needs ranges that no part has, or a part has ranges that no node stores. The message
-/// names the command that starts a fitting cluster.
+/// contains the command that starts a matching cluster.
 pub(super) fn fit(
     export: &Export,
     nodes: &[NodeInfo],
@@ -39,7 +38,7 @@ pub(super) fn fit(
     let ours = held(nodes, replication);
     let mut parts: Vec<Option<usize>> = vec![None; nodes.len()];
     let mut taken = vec![false; theirs.len()];
-    // Parts with equal tokens are assigned first, then all other parts in order.
+    // Nodes first get parts with equal tokens, then other matching parts.
     let is_same = |node: usize, part: usize| nodes[node].tokens == members[part].tokens;
     for only_same in [true, false] {
         for node in 0..nodes.len() {
@@ -112,7 +111,7 @@ fn held(nodes: &[NodeInfo], replication: &Replication) -> Vec<NodeRanges> {
     all.into_iter().map(joined).collect()
 }
 
-/// Exclusive end of the ring, which is the end of the last range.
+/// Exclusive end of the last range.
 const RING_END: u128 = 1 << 64;
 
 /// Returns the position of a token on the ring, counted from 0.
@@ -120,7 +119,6 @@ fn position(token: i64) -> u128 {
     u128::from(token.cast_unsigned() ^ (1 << 63))
 }
 
-/// Sorts ranges, and merges adjacent ones.
 fn joined(mut ranges: NodeRanges) -> NodeRanges {
     ranges.retain(|(begin, end)| begin < end);
     ranges.sort_unstable();
@@ -175,11 +173,11 @@ mod tests {
 
     #[test]
     fn where_every_node_holds_everything_any_part_fits() {
-        // The cluster has the same number of nodes, but other tokens.
+        // Same number of nodes, other tokens.
         let found = fitted(&from(&ring(2, 4), 2), &ring(2, 16), 2).unwrap();
         assert_eq!((found.parts, found.left_out), (vec![0, 1], Vec::new()));
-        // If the cluster has one node more than the export, two nodes get the same part. If it has
-        // one node fewer, a part is omitted and reported.
+        // With more nodes than in the export, two nodes get the same part. With fewer, a part is
+        // omitted and reported.
         let more = fitted(&from(&ring(1, 4), 1), &ring(2, 4), 3).unwrap();
         assert_eq!(more.parts, [0, 0]);
         let less = fitted(&from(&ring(2, 4), 2), &ring(1, 1), 1).unwrap();
@@ -196,9 +194,9 @@ mod tests {
                 "3 nodes with 4 tokens, and this cluster has 2 nodes with 4 tokens",
             ),
             (ring(3, 16), 1, "3 nodes with 16 tokens"),
-            // The ring is the same, but the replication factor differs.
+            // Same ring, other replication factor.
             (ring(3, 4), 2, "other ranges"),
-            // The cluster would need more copies than the exported nodes stored.
+            // More replicas than in the export.
             (ring(3, 4), 3, "other ranges"),
         ];
         for (tokens, copies, part) in cases {

@@ -1,14 +1,13 @@
-//! Snapshots of an attached cluster. These are the server's own snapshots, in its own folders.
+//! Snapshots of an attached cluster, which are the server's own snapshots in its own folders.
 //!
-//! The files of these snapshots are not on this machine. So the name of the server's snapshot
-//! contains the expected result of a restore. Each table on each node has a snapshot with a
-//! separate name: `cassay-NAME-COUNT-BYTES[-LEVELS]`, for example
-//! `cassay-loaded-12-704512331-0_4_8`. Any command on any machine can then restore the snapshot,
-//! and verify the result.
+//! cassay cannot access the files of these snapshots. So their names contain the expected result of
+//! a restore. Each table on each node has a snapshot with the name
+//! `cassay-NAME-COUNT-BYTES[-LEVELS]`, for example `cassay-loaded-12-704512331-0_4_8`. Any command
+//! on any machine can then restore the snapshot and verify the result.
 //!
 //! The cluster belongs to another user. So cassay does not change its hints and caches (the server
-//! itself ignores hints older than a TRUNCATE). If an administrator has disabled compactions, they
-//! stay disabled.
+//! ignores hints older than a TRUNCATE). Compactions that an administrator has disabled remain
+//! disabled.
 
 use super::{NodeSnapshot, RestoreHow, RestoreResult, Snapshot, online};
 use crate::attach::AttachedControl;
@@ -22,21 +21,21 @@ use std::collections::BTreeMap;
 use std::sync::PoisonError;
 use versions::Release;
 
-/// Prefix of the names of cassay's snapshots on a server.
+/// Prefix of cassay's snapshot names on a server.
 const OURS: &str = "cassay-";
 
-/// Number of attempts to take a snapshot of a table that changes during the attempt.
+/// Number of attempts to take a snapshot of a table that changes meanwhile.
 const ATTEMPTS_COUNT: usize = 3;
 
 struct AttachedNode<'a> {
     name: &'a str,
     info: &'a NodeInfo,
     agent: &'a Jolokia,
-    /// Paths of the node's data folders, as the node reports them.
+    /// Data folders, as the node reports them.
     folders: Vec<String>,
 }
 
-/// Name of a server snapshot, and the layout that a table must have after it is restored.
+/// Name of a server snapshot, and the layout of the table after a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Tag {
     name: String,
@@ -61,9 +60,9 @@ impl Tag {
         }
     }
 
-    /// Parses a snapshot name. Returns `None` if cassay did not create the snapshot. NAME may
-    /// contain dashes, but the other fields do not. The field for the levels contains underscores,
-    /// so it cannot be mistaken for the field for the bytes.
+    /// Parses a snapshot name. Returns `None` for snapshots of others. NAME may contain dashes, but
+    /// the other fields do not. The field for the levels contains underscores, unlike the field for
+    /// the bytes.
     fn parse(text: &str) -> Option<Tag> {
         let mut rest = text.strip_prefix(OURS)?;
         let mut levels = None;
@@ -87,7 +86,7 @@ impl Tag {
     }
 }
 
-/// Snapshot of a table that cassay created, as a node lists it.
+/// Table's snapshot that cassay created, as a node lists it.
 struct Row {
     tag: Tag,
     keyspace: String,
@@ -98,7 +97,7 @@ struct Row {
 /// Returns all nodes with their Jolokia agents.
 ///
 /// # Errors
-/// The Jolokia agents are not accessible. The message names the access that is missing.
+/// The Jolokia agents are not accessible. The message contains the missing access.
 fn nodes(cluster: &Cluster) -> Result<(&AttachedControl, Vec<AttachedNode<'_>>)> {
     let attached = cluster
         .attached()
@@ -120,9 +119,8 @@ fn nodes(cluster: &Cluster) -> Result<(&AttachedControl, Vec<AttachedNode<'_>>)>
     Ok((attached, nodes?))
 }
 
-/// Returns each node's snapshots that cassay created, in node order. Reads them from the node's
-/// table of snapshots, or from its MBean if the release line does not have this table. Only the
-/// table contains the creation times.
+/// Returns cassay's snapshots on each node, in node order. Reads the node's table of snapshots, or
+/// its MBean in releases without this table. Only the table contains creation times.
 ///
 /// # Errors
 /// A node does not answer, or this user may not read the table.
@@ -197,7 +195,7 @@ pub(crate) fn create(
     })
 }
 
-/// Takes a snapshot of a table, under a name that describes the content of the table.
+/// Takes a snapshot of a table, under a name that describes the table's content.
 fn create_on(
     attached: &AttachedControl,
     node: &AttachedNode<'_>,
@@ -294,7 +292,7 @@ pub(crate) fn restore(
     ));
     let mut switched = Vec::new();
     for node in &nodes {
-        // Compactions that an administrator has disabled must stay disabled.
+        // Compactions that an administrator has disabled must remain disabled.
         let disabled = mbeans::disabled(node.agent, keyspace, &names)?;
         let mut ours: Vec<&str> = allowed.iter().map(String::as_str).collect();
         ours.retain(|table| !disabled.contains(table));
@@ -321,7 +319,7 @@ pub(crate) fn restore(
     })
 }
 
-/// Returns the fingerprint that a node must have after its part is restored.
+/// Returns the expected fingerprint of a node after the restore of its part.
 fn fingerprint_of(part: &BTreeMap<&str, &Row>) -> Fingerprint {
     let layout = |(table, row): (&&str, &&Row)| (table.to_string(), row.tag.layout.clone());
     Fingerprint {
@@ -342,8 +340,8 @@ fn check_ring(node: &AttachedNode<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Truncates the tables and imports the snapshot, node by node. Returns the duration of TRUNCATE
-/// and of the import, in seconds.
+/// Truncates the tables and imports the snapshot on one node after the other. Returns the durations
+/// of TRUNCATE and of the import, in seconds.
 fn swap(
     nodes: &[AttachedNode<'_>],
     parts: &[BTreeMap<&str, &Row>],
@@ -393,8 +391,7 @@ fn import(node: &AttachedNode<'_>, row: &Row, id: &str) -> Result<()> {
     let tag = row.tag.text();
     let mut failures = Vec::new();
     for folder in &node.folders {
-        // If the node has several data folders, the snapshot of a table is in the folders that had
-        // SSTables of the table.
+        // Only the data folders that had SSTables of the table contain its snapshot.
         let path = format!("{folder}/{keyspace}/{table}-{id}/snapshots/{tag}").replace("//", "/");
         if let Err(error) = mbeans::import(node.agent, &node.info.version, keyspace, table, &path) {
             failures.push(error);
@@ -443,7 +440,7 @@ pub(crate) fn fingerprints(
     nodes.into_iter().map(of_node).collect()
 }
 
-/// Returns the layout of a node's tables according to the server's own counts.
+/// Returns the layout of a node's tables according to the server's counts.
 fn fingerprint(agent: &Jolokia, keyspace: &str, tables: &Tables) -> Result<Fingerprint> {
     let layout = |table: &String| Ok((table.clone(), layout_of(agent, keyspace, table)?));
     let layouts: Result<_> = tables.keys().map(layout).collect();

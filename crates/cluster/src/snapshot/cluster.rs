@@ -1,5 +1,4 @@
-//! Snapshot operations of a cluster. For managed nodes, the operations use files. For attached
-//! nodes, they use MBeans.
+//! Snapshot operations of a cluster, by files on managed nodes and by MBeans on attached nodes.
 
 use super::{RestoreHow, RestoreResult, Snapshot, all_parts, attached, offline, online};
 use crate::cluster::Cluster;
@@ -10,13 +9,12 @@ use cassandra::snapshot::table_definitions;
 use std::collections::BTreeMap;
 
 impl Cluster {
-    /// Takes the snapshot `name` of `tables` of `keyspace`, or of all tables if the list is empty.
-    /// Flushes the tables, and links every SSTable. The caller settles the cluster first, because a
-    /// restore would bring back pending compactions.
+    /// Takes the snapshot `name` of `tables` of `keyspace`. An empty list means all tables. The
+    /// caller settles the cluster first, because a restore would bring back pending compactions.
     ///
     /// # Errors
     /// The name is taken or invalid, a table does not exist, or the cluster lacks the required
-    /// access. The message names the node and the missing access.
+    /// access. The message contains the node and the missing access.
     pub fn snapshot_create(
         &self,
         name: &str,
@@ -31,7 +29,7 @@ impl Cluster {
         }
     }
 
-    /// Returns all snapshots that are complete on every node, by name.
+    /// Returns the snapshots that are complete on all nodes, by name.
     ///
     /// # Errors
     /// A node does not answer, or its files cannot be read.
@@ -43,14 +41,14 @@ impl Cluster {
     }
 
     /// Restores the tables of a snapshot, and verifies on every node that they consist of the same
-    /// SSTables. Writes since the snapshot are lost. When this process uses a managed cluster's
-    /// snapshot for the first time, it reads all bytes of the snapshot.
+    /// SSTables. Writes since the snapshot are lost. The first use of a managed cluster's snapshot
+    /// in a process reads all bytes of the snapshot.
     ///
     /// # Errors
     /// The snapshot does not exist, one of its files is damaged, or a volume is too small. A node
-    /// that is down, that refuses, or that has other SSTables afterwards also causes an error. The
-    /// message names the node and the table or file. If anything has changed, the message describes
-    /// what remains and the next step.
+    /// is down, refuses, or has other SSTables afterwards. The message contains the node and the
+    /// table or file. If something has changed, it also contains the remaining state and the next
+    /// step.
     pub fn snapshot_restore(
         &mut self,
         name: &str,
@@ -71,12 +69,11 @@ impl Cluster {
         }
     }
 
-    /// Reads every file of a snapshot, and compares the file with its checksum. Returns the result
-    /// by node.
+    /// Compares every file of a snapshot with its checksum. Returns the result by node.
     ///
     /// # Errors
-    /// The snapshot does not exist, or its files are not accessible because the cluster is
-    /// attached.
+    /// The snapshot does not exist, or the cluster is attached, so that its files are not
+    /// accessible.
     pub fn snapshot_verify(&self, name: &str) -> Result<Vec<(String, Result<(), String>)>> {
         check_name(name)?;
         match self.local() {
@@ -88,7 +85,7 @@ impl Cluster {
         }
     }
 
-    /// Removes a snapshot on all nodes, even if only some nodes have a part of it.
+    /// Removes a snapshot on all nodes, even if only some of them have a part of it.
     ///
     /// # Errors
     /// No node has a part of the snapshot, or a part cannot be removed.
@@ -100,8 +97,8 @@ impl Cluster {
         }
     }
 
-    /// Returns the layout, by node name, of `tables` of `keyspace`, or of all tables if the list is
-    /// empty. The result is meaningful only while no compaction runs.
+    /// Returns the layout of `tables` of `keyspace` by node name. An empty list means all tables.
+    /// The result is meaningful only while no compaction runs.
     ///
     /// # Errors
     /// A table does not exist, or neither files nor MBeans of a node are accessible.

@@ -1,8 +1,8 @@
 //! Exports a snapshot to a folder on this machine, which the user can move with any tool.
 //!
-//! The agents of the nodes' hosts send the files in pieces, and the export computes the checksums
-//! of the files during the transfer. A mismatch ends the export. The folder gets its final name
-//! once everything is on disk, so a folder with that name is complete.
+//! The agents on the nodes' hosts send the files. The export computes checksums during the
+//! transfer, and ends at a mismatch. The folder gets its final name after all files are on disk, so
+//! a folder with that name is complete.
 
 use super::export_json::{Export, ExportedNode, FILE};
 use super::progress::{Counter, with_progress};
@@ -19,11 +19,10 @@ use measure::number::{bytes, counted};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Number of bytes of a file to keep in memory. It is the size of a piece that an agent sends.
+/// Size of the buffer for a file, in bytes, as large as an agent's pieces.
 const BUFFER_BYTES: usize = host::files::PIECE_BYTES;
 
-/// Number of bytes that must remain free on the disk, for `export.json` and for other users of the
-/// disk.
+/// Number of bytes that must remain free on the disk for `export.json` and other users.
 const SPARE_BYTES: u64 = 64 << 20;
 
 /// Exports the snapshot `name` to the new folder `to`.
@@ -40,7 +39,7 @@ pub(super) fn export(
 ) -> Result<Export> {
     let manifests = all_parts::read(places, name)?;
     let above = above(to)?;
-    // The export removes leftovers first, because this frees space.
+    // The removal of leftovers frees space.
     let making = UnfinishedFolder::within(&above, say)?;
     let total: u64 = manifests.iter().map(bytes_of).sum();
     let disk = rustix::fs::statvfs(&above)
@@ -84,10 +83,10 @@ pub(super) fn export(
 
 /// Writes the description of the export, and gives the folder its final name.
 fn finish(export: &Export, making: UnfinishedFolder, to: &Path) -> Result<()> {
-    // The JSON is written without blanks, so that even a list of many files does not exceed the
-    // maximum size for reading.
+    // JSON without blanks, so that even a list of many files does not exceed the maximum size for
+    // reading.
     let text = serde_json::to_vec(export).context("write the export")?;
-    // An export that could not be imported is refused now, while the cluster still exists.
+    // Refuses an export that could not be imported now, while the cluster still exists.
     Export::parse(&text).context("export this snapshot")?;
     let most = FileKind::Export.bytes_max();
     ensure!(
@@ -139,10 +138,10 @@ fn refuse_taken(to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the nodes of a cluster, with their ring positions as the queried node reports them.
+/// Returns the nodes of a cluster, with the ring positions that the queried node reports.
 ///
 /// # Errors
-/// The queried node does not answer, or its ring does not consist of exactly the cluster's nodes.
+/// The node does not answer, or its ring does not consist of exactly the cluster's nodes.
 pub(super) fn members(cluster: &Cluster, session: &mut Session) -> Result<Vec<NodeInfo>> {
     let ring = joined_nodes(session)?;
     ensure!(
@@ -168,8 +167,6 @@ pub(super) fn members(cluster: &Cluster, session: &mut Session) -> Result<Vec<No
     cluster.nodes().iter().map(member).collect()
 }
 
-/// Returns the class name of a cluster's partitioner.
-///
 /// # Errors
 /// The node does not answer.
 pub(super) fn partitioner(session: &mut Session) -> Result<String> {
@@ -184,8 +181,7 @@ fn bytes_of(manifest: &Manifest) -> u64 {
     tables.flat_map(super::export_json::files).map(|file| file.bytes).sum()
 }
 
-/// Fetches one node's files. Returns the manifest of these files, which includes checksums, and the
-/// contents of the tables.
+/// Fetches one node's files. Returns their manifest with checksums, and the contents of the tables.
 pub(super) fn bring(
     place: &NodeFiles<'_>,
     manifest: &Manifest,
@@ -209,7 +205,7 @@ pub(super) fn bring(
     Ok((manifest, contents))
 }
 
-/// Returns all files of a table, each with its recorded checksum, if any.
+/// Returns all files of a table, each with its recorded checksum if any.
 fn with_sums(table: &mut TableRecord) -> impl Iterator<Item = (&mut File, Option<u32>)> {
     let sstables = table.sstables.iter_mut().flat_map(|sstable| {
         let data = format!("{}{DATA}", sstable.prefix);

@@ -1,10 +1,9 @@
 //! `export.json`: description of an exported snapshot, and its validation.
 //!
-//! An export is a folder that the user can move with any tool. The folder contains `export.json`,
-//! and each node's files in `NODE/TABLE/FILE`. An export may come from an untrusted source.
-//! Invariant: no code uses the content of an export before [`Export::check`] has passed. This check
-//! ensures that each name is a plain name and occurs only once, and that the statements only define
-//! tables of the export's keyspace.
+//! The folder of an export contains `export.json` and each node's files in `NODE/TABLE/FILE`. An
+//! export may come from an untrusted source. Invariant: no code uses an export before
+//! [`Export::check`] has passed. Then each name is plain and occurs only once, and the statements
+//! only define tables of the export's keyspace.
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use cassandra::snapshot::contents::{NodeContents, format_of};
@@ -21,20 +20,17 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use target_spec::Act;
 
-/// Format number of the file.
 const FORMAT: u32 = 1;
 
-/// Name of the file that identifies an export. The export writes this file last.
+/// File that identifies an export. The export writes this file last.
 pub(super) const FILE: &str = "export.json";
 
-/// Maximum size of an export, in bytes. It is 1 PiB, which is more than any laboratory cluster
-/// stores.
+/// Maximum size of an export, in bytes. No laboratory cluster stores 1 PiB.
 const ALL_BYTES_MAX: u64 = 1 << 50;
 
-/// Maximum length of a file or folder name that file systems accept, in bytes.
+/// Maximum length of a file name in file systems, in bytes.
 const NAME_BYTES_MAX: usize = 255;
 
-/// Description of an exported snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Export {
     format: u32,
@@ -42,30 +38,25 @@ pub struct Export {
     pub cassay: String,
     /// Name of the snapshot.
     pub name: String,
-    /// Keyspace of the snapshot's tables.
     pub keyspace: String,
-    /// Creation time of the snapshot in nanoseconds since 1970.
+    /// Nanoseconds since 1970.
     pub created_unix_ns: u64,
-    /// Version of Cassandra that wrote the files.
+    /// Cassandra version that wrote the files.
     pub version: String,
     /// Class name of the partitioner.
     pub partitioner: String,
-    /// Parts of the nodes.
     pub nodes: Vec<ExportedNode>,
 }
 
-/// A node's part of an export.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportedNode {
-    /// Name of the node, and of the folder with its files.
+    /// Name of the node, and of its folder in the export.
     pub node: String,
-    /// Name of the node's data center.
     pub datacenter: String,
-    /// Name of the node's rack.
     pub rack: String,
-    /// Tokens of the node, in ascending order.
+    /// In ascending order.
     pub tokens: Vec<i64>,
-    /// Layout of the node's tables, in the form of [`cassandra::Fingerprint`].
+    /// Layout of the node's tables, as [`cassandra::Fingerprint`] formats it.
     pub fingerprint: String,
     /// Contents of the node's tables, by table name.
     pub contents: NodeContents,
@@ -93,8 +84,8 @@ impl Export {
     /// Reads and validates the description in the folder `from`. Does not examine the SSTables.
     ///
     /// # Errors
-    /// The folder is not an export, has another format, or is invalid. The message names the
-    /// invalid part and its value.
+    /// The folder is not an export, has another format, or is invalid. The message contains the
+    /// invalid value and its location.
     pub fn read(from: &Path) -> Result<Export> {
         let path = from.join(FILE);
         let hint = "an export is a folder that `cassay snapshot export` wrote";
@@ -127,13 +118,11 @@ impl Export {
         self.nodes.first().map_or(&[], |node| &node.manifest.schema)
     }
 
-    /// Returns the names of the tables.
     pub fn tables(&self) -> Vec<&str> {
         let first = self.nodes.first().map(|node| &node.manifest.tables[..]);
         first.unwrap_or_default().iter().map(|table| table.name.as_str()).collect()
     }
 
-    /// Returns the total size of all files, in bytes.
     pub fn bytes(&self) -> u64 {
         self.nodes.iter().map(ExportedNode::bytes).sum()
     }
@@ -150,12 +139,11 @@ impl Export {
         Replication::parse(&options)
     }
 
-    /// Returns the exported nodes as ring members. The addresses of these members are meaningless.
+    /// Returns the exported nodes as ring members, with meaningless addresses.
     pub fn members(&self) -> Vec<NodeInfo> {
         self.nodes.iter().map(ExportedNode::member).collect()
     }
 
-    /// Returns the format versions of the exported SSTables.
     pub fn formats(&self) -> BTreeSet<&str> {
         let nodes = self.nodes.iter();
         let sstables = nodes.flat_map(|node| &node.manifest.tables).flat_map(|t| &t.sstables);
@@ -166,7 +154,7 @@ impl Export {
         check_name(&self.name)?;
         table_definitions::check_keyspace(&self.keyspace)?;
         let first = self.nodes.first().context("the export contains no node")?;
-        // The check limits sizes before other code adds them up, so that the sums cannot overflow.
+        // Limited sizes cannot overflow when other code adds them up.
         let tables = self.nodes.iter().flat_map(|node| &node.manifest.tables);
         let sizes = tables.flat_map(files).map(|file| file.bytes);
         let sum = sizes.fold(0u64, u64::saturating_add);
@@ -208,7 +196,6 @@ impl Export {
 }
 
 impl ExportedNode {
-    /// Returns the total size of the node's files, in bytes.
     pub fn bytes(&self) -> u64 {
         self.manifest.tables.iter().flat_map(files).map(|file| file.bytes).sum()
     }
@@ -257,7 +244,7 @@ impl ExportedNode {
     }
 }
 
-/// Returns the files of a table's SSTables and of its indexes.
+/// Returns the files of a table's SSTables and indexes.
 pub(super) fn files(table: &TableRecord) -> impl Iterator<Item = &File> {
     let sstables = table.sstables.iter().flat_map(|sstable| &sstable.files);
     sstables.chain(&table.indexes)
@@ -311,8 +298,7 @@ fn check_table(table: &TableRecord) -> Result<()> {
     Ok(())
 }
 
-/// Refuses every name that does not name a file in a table's folder, or in an index folder below
-/// it.
+/// Refuses names of files outside a table's folder and its index folders.
 fn check_file(name: &str) -> Result<()> {
     let file = match name.split_once('/') {
         None => name,
@@ -358,8 +344,7 @@ fn check_part(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Parses `replication = {…}` in a statement. Returns `None` if the option is absent or cannot be
-/// parsed.
+/// Parses `replication = {…}` in a statement. Returns `None` if the option is absent or invalid.
 fn replication_of(statement: &str) -> Option<BTreeMap<String, String>> {
     let tokens = cql::tokens::tokens(statement).ok()?;
     let is = |at: usize, kind: TokenKind, text: &str| {
@@ -380,8 +365,8 @@ fn replication_of(statement: &str) -> Option<BTreeMap<String, String>> {
     Some(options)
 }
 
-/// Refuses every statement that does anything other than create the keyspace, or define types,
-/// exported tables or indexes in it.
+/// Refuses statements that do anything other than create the keyspace, or define types, exported
+/// tables or indexes in it.
 fn check_statement(statement: &str, keyspace: &str, tables: &[&str]) -> Result<()> {
     let read = cql::tokens::tokens(statement).map_err(|fault| unreadable(&fault, statement));
     let is_end = |token: &Token| token.kind == TokenKind::Symbol && token.text == ";";

@@ -1,10 +1,9 @@
 //! Imports an exported snapshot into a managed cluster, where it becomes an ordinary snapshot.
 //!
-//! Invariants: the import refuses everything that does not fit before it copies anything. The
-//! cluster's own data does not change until a restore. An export may come from an untrusted source.
-//! So the import opens files only below the export's folder, does not follow links, and checks the
-//! stated sizes and checksums. It verifies every node's part again after the part has arrived. The
-//! parts get their final names once the parts of all nodes are complete.
+//! Invariants: the import refuses an unsuitable export before it copies anything. The cluster's own
+//! data does not change until a restore. An export may come from an untrusted source. So the import
+//! opens files only below the export's folder, follows no links, and verifies sizes and checksums,
+//! also after the transfer. The parts get their final names after all parts are complete.
 
 use super::assign_parts::{self, Fitting};
 use super::comparison::Comparison;
@@ -29,21 +28,18 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use versions::Line;
 
-/// Number of bytes that must remain free for the node itself. It is the sum of the space that
-/// TRUNCATE needs and a reserve.
+/// Number of bytes that must remain free for the node: the need of TRUNCATE and a reserve.
 const SPARE_BYTES: u64 = 128 << 20;
 
-/// Result of an import.
 #[derive(Clone, Debug)]
 pub struct ImportResult {
     /// Name of the snapshot in this cluster.
     pub name: String,
-    /// For each node of this cluster, the exported node whose part the node received.
+    /// Exported node whose part a node received, by the name of the receiving node.
     pub parts: BTreeMap<String, String>,
-    /// Exported nodes whose part is not used. Each entry also names the exported node with the same
-    /// token ranges whose part is used instead.
+    /// Exported nodes whose part is unused, each with the exported node with the same token ranges
+    /// whose part is used instead.
     pub left_out: BTreeMap<String, String>,
-    /// Comparison of exported and imported data.
     pub comparison: Comparison,
 }
 
@@ -99,8 +95,8 @@ pub(super) fn import(
         Ok(brought)
     });
     if named.is_err() {
-        // If only some nodes have their part, cassay removes these parts. An error of the removal
-        // is ignored, because the first error is more important.
+        // If only some nodes have their part, cassay removes these parts. The first error is more
+        // important than an error of the removal.
         let _ = on_all(places, |place| hard_links::remove(place, name));
     }
     let sides = parts.iter().zip(named?).zip(places);
@@ -130,7 +126,7 @@ fn imported(
     }
 }
 
-/// Verifies that each table has the same definition or does not exist, and assigns parts to nodes.
+/// Checks that each table has the same definition or does not exist, and assigns parts to nodes.
 fn fit(cluster: &Cluster, export: &Export) -> Result<Fitting> {
     let mut session = cluster.session()?;
     let here = partitioner(&mut session)?;
@@ -142,7 +138,7 @@ fn fit(cluster: &Cluster, export: &Export) -> Result<Fitting> {
     );
     let (keyspace, tables) = (&export.keyspace, export.tables());
     definition_differences::refuse_different(&mut session, keyspace, &tables, export.schema())?;
-    // If the keyspace exists, the import uses its current replication.
+    // The replication of an existing keyspace takes precedence.
     let replication = match replications(&mut session)?.get(keyspace) {
         Some(options) => Replication::parse(options)?,
         None => export.replication()?,
@@ -150,8 +146,8 @@ fn fit(cluster: &Cluster, export: &Export) -> Result<Fitting> {
     assign_parts::fit(export, &members(cluster, &mut session)?, &replication)
 }
 
-/// Refuses SSTables in a format that this Cassandra version cannot read. If cassay does not know
-/// the release line, the server itself reports formats that it cannot read.
+/// Refuses SSTables in a format that this Cassandra version cannot read. For an unknown release
+/// line, this check is left to the server.
 fn formats_fit(export: &Export, version: &str) -> Result<()> {
     let Some(line) = Line::find(version) else {
         return Ok(());
@@ -169,13 +165,12 @@ fn formats_fit(export: &Export, version: &str) -> Result<()> {
     Ok(())
 }
 
-/// Refuses volumes that are too small, before the import copies files.
+/// Checks the size of the volumes before the import copies files.
 fn check_room(cluster: &Cluster, places: &[NodeFiles<'_>], parts: &[&ExportedNode]) -> Result<()> {
     let are_apart = cluster.local().is_some_and(crate::local::Nodes::are_on_machines);
     let mut needs: BTreeMap<(String, u64), (u64, &NodeFiles<'_>)> = BTreeMap::new();
     for (place, part) in places.iter().zip(parts) {
-        // Nodes may share a disk. Two nodes share a disk if they are on the same machine and have
-        // the same device number.
+        // Nodes share a disk if they are on the same machine and have the same device number.
         let machine = if are_apart { place.host.name() } else { "" };
         let entries = place.host.list(place.folder, None)?.unwrap_or_default();
         let device = entries.first().map_or(0, |entry| entry.id.device);
@@ -198,8 +193,7 @@ fn check_room(cluster: &Cluster, places: &[NodeFiles<'_>], parts: &[&ExportedNod
     Ok(())
 }
 
-/// Copies a part to its node. Returns the fingerprint and the contents of the part, as read back on
-/// the node.
+/// Copies a part to its node. Returns its fingerprint and contents, as read back on the node.
 fn bring(
     place: &NodeFiles<'_>,
     part: &ExportedNode,
@@ -208,7 +202,7 @@ fn bring(
     counter: &Counter,
 ) -> Result<(String, contents::NodeContents)> {
     let making = manifest::folder_in_making(place.folder, name);
-    // A command that was killed may have left this folder behind.
+    // A killed command may have left this folder behind.
     place.host.change(vec![FileStep::Remove(making.clone())])?;
     let manifest = Manifest {
         name: name.to_owned(),
@@ -224,8 +218,7 @@ fn bring(
         }
     }
     place.host.change(vec![manifest.write(&making)?])?;
-    // The part is verified before it gets its final name, because a file may be damaged at its
-    // source or in transit.
+    // A file may be damaged at its source or in transit.
     checksums::check(place.host, &making, Reading::Always).with_context(|| {
         format!(
             "the copied part of {} differs from the export, so cassay imported nothing",
@@ -238,7 +231,7 @@ fn bring(
     Ok((manifest.fingerprint().to_string(), contents))
 }
 
-/// Returns the steps that create the folder of a table, and the folders of its indexes.
+/// Returns the steps that create the folder of a table and of its indexes.
 fn folders(table: &TableRecord, to: &Path) -> Vec<FileStep> {
     let indexes: BTreeSet<_> =
         table.indexes.iter().filter_map(|f| f.name.split_once('/')).collect();
@@ -305,7 +298,7 @@ impl Folder {
                     Mode::empty(),
                 )?;
             }
-            // With this flag, the call does not block if the path is a FIFO instead of a file.
+            // Does not block at a FIFO.
             openat(
                 &at,
                 &last,

@@ -1,18 +1,14 @@
-//! Snapshots save and restore data in a time that depends on the number of files, not on the number
-//! of bytes.
+//! Snapshots save and restore data in a time that depends on the number of files, not on their
+//! size.
 //!
-//! A snapshot of a managed cluster consists of hard links in each node's folder, on the same volume
-//! as Cassandra's own folders: `snapshots/NAME/manifest.json` and
-//! `snapshots/NAME/KEYSPACE/TABLE/*`. SSTables are immutable, so a link is as good as a copy. A
-//! snapshot is restored *online*, by TRUNCATE and import, or *offline*, by replacing files while
-//! the nodes are down. In both cases, cassay compares the layout of every node with that of the
-//! snapshot before measurements. It compares all bytes of the snapshot with their checksums before
-//! it uses the snapshot. The hosts' agents do this work, because they have access to the files.
+//! A snapshot of a managed cluster consists of hard links in each node's folder, on the volume of
+//! Cassandra's own folders: `snapshots/NAME/manifest.json` and `snapshots/NAME/KEYSPACE/TABLE/*`.
+//! SSTables are immutable, so a link is as good as a copy. A restore is *online*, by TRUNCATE and
+//! import, or *offline*, by replacing files while the nodes are down. cassay verifies the checksums
+//! of a snapshot before a restore, and every node's layout afterwards.
 //!
-//! The user can move a snapshot of a managed cluster to another managed cluster ([`export`],
-//! [`import`]).
-//!
-//! An attached cluster keeps its snapshots in its own folders, see [`attached`].
+//! The user can move a snapshot to another managed cluster ([`export`], [`import`]). An attached
+//! cluster keeps its snapshots in its own folders, see [`attached`].
 
 mod all_parts;
 mod assign_parts;
@@ -36,75 +32,62 @@ use anyhow::{Context, Result, anyhow};
 use cassandra::NodeFiles;
 use std::collections::BTreeMap;
 
-/// Description of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Name of the snapshot.
     pub name: String,
-    /// Keyspace of the snapshot's tables.
     pub keyspace: String,
-    /// Names of the snapshot's tables.
     pub tables: Vec<String>,
-    /// Creation time in nanoseconds since 1970, or 0 if the server does not report it.
+    /// Nanoseconds since 1970, or 0 if the server does not report the creation time.
     pub created_unix_ns: u64,
-    /// Statements that create the keyspace and the tables, with the ids of the tables. Empty for an
-    /// attached cluster, where cassay does not create tables.
+    /// Statements that create the keyspace and the tables with their ids. Empty for an attached
+    /// cluster, where cassay does not create tables.
     pub schema: Vec<String>,
-    /// Parts of the nodes.
     pub nodes: Vec<NodeSnapshot>,
 }
 
-/// A node's part of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeSnapshot {
-    /// Name of the node.
     pub node: String,
-    /// Number of SSTables.
     pub sstables: u64,
-    /// Number of files, or 0 if files are not accessible.
+    /// Number of files, or 0 if they are not accessible.
     pub files: u64,
-    /// Size of all files, in bytes. The files take additional disk space only when the table has
+    /// Size of all files, in bytes. They need additional disk space only after the table has
     /// stopped using them.
     pub bytes: u64,
-    /// Layout of the node's tables, in the form of [`cassandra::Fingerprint`].
+    /// Layout of the node's tables, as [`cassandra::Fingerprint`] formats it.
     pub fingerprint: String,
 }
 
 measure::word_enum! {
-    /// Method by which cassay restores a snapshot.
     pub enum RestoreHow {
-        /// By TRUNCATE and import, while all nodes run. An online restore takes about a second.
+        /// By TRUNCATE and import while all nodes run, in about a second.
         Online = "online",
-        /// By replacing files while the nodes are down. This takes as long as stopping and starting
-        /// the nodes. JVMs, commit logs, hints and caches are fresh afterwards.
+        /// By replacing files while the nodes are down. JVMs, commit logs, hints and caches start
+        /// anew.
         Offline = "offline",
     }
 }
 
-/// Result of a restore, after cassay has verified it.
+/// Result of a verified restore.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RestoreResult {
-    /// Method by which the snapshot was restored.
     pub how: RestoreHow,
-    /// Total duration of the restore, in seconds.
+    /// Total duration of the restore.
     pub seconds: f64,
-    /// Time that TRUNCATE took, in seconds. For an offline restore, the time to stop all nodes.
+    /// Duration of TRUNCATE. For an offline restore, the time for stopping all nodes.
     pub truncate_s: f64,
-    /// Time that importing or linking on all nodes took, in seconds.
+    /// Duration of importing or linking on all nodes.
     pub import_s: f64,
-    /// Number of SSTables on all nodes.
+    /// On all nodes.
     pub sstables: u64,
-    /// Total size of the restored SSTables' files on all nodes, in bytes.
+    /// Total size of the restored SSTables' files on all nodes.
     pub bytes: u64,
-    /// Layout by node, in the form of [`cassandra::Fingerprint`].
+    /// Layout by node, as [`cassandra::Fingerprint`] formats it.
     pub fingerprints: BTreeMap<String, String>,
 }
 
-/// Runs `work` on all nodes in parallel, and waits until the work on all nodes has ended. Returns
-/// the results in node order.
-///
-/// # Errors
-/// `work` fails on a node. The error is that of the first such node, with the name of the node.
+/// Runs `work` on all nodes in parallel. Returns the results in node order, or the first error in
+/// node order with the name of the node.
 fn on_all<T: Send>(
     places: &[NodeFiles<'_>],
     work: impl Fn(&NodeFiles<'_>) -> Result<T> + Sync,
@@ -112,10 +95,7 @@ fn on_all<T: Send>(
     on_each(places, &vec![(); places.len()], |place, ()| work(place))
 }
 
-/// Runs `work` on all nodes like [`on_all`], with an argument for each node, in node order.
-///
-/// # Errors
-/// The errors of [`on_all`].
+/// Runs `work` like [`on_all`], with an argument for each node in node order.
 fn on_each<G: Sync, T: Send>(
     places: &[NodeFiles<'_>],
     given: &[G],

@@ -1,8 +1,8 @@
 //! Restores a snapshot while the nodes are down, by replacing their files.
 //!
-//! An offline restore needs no running server, import or Jolokia agent. JVMs, commit logs, hints
-//! and saved caches start anew, so that a trial begins as on a fresh cluster with data. If a
-//! crashed node had writes only in its commit log, these writes are lost, in all keyspaces.
+//! An offline restore needs no running server and no Jolokia agent. JVMs, commit logs, hints and
+//! saved caches start anew, so that a trial begins as on a fresh cluster with data. Writes that a
+//! crashed node had only in its commit log are lost, in all keyspaces.
 
 use super::all_parts;
 use super::online::{self, seconds_since};
@@ -59,7 +59,7 @@ pub(crate) fn restore(
         });
         all.with_context(|| format!("restore {name} offline"))
     });
-    // After this error, the next restore verifies the files of the snapshot again.
+    // The next restore must verify the files of the snapshot again.
     compared.inspect_err(|_| checksums::doubt())?;
     let times = (stop_s, swap_s);
     Ok(online::restored(
@@ -71,7 +71,7 @@ pub(crate) fn restore(
     ))
 }
 
-/// Runs `work` on all nodes in parallel, each with the manifest of the node.
+/// Runs `work` on all nodes in parallel, each with its manifest.
 fn on_nodes(
     places: &[NodeFiles<'_>],
     manifests: &[Manifest],
@@ -88,8 +88,8 @@ fn on_nodes(
     .map(drop)
 }
 
-/// Returns the tables and their ids, and creates missing tables again. If no node answers, the
-/// folders of the tables must still exist.
+/// Returns the tables and their ids, and creates missing tables. If no node answers, the folders of
+/// the tables must exist.
 fn tables_of(
     nodes: &Nodes,
     places: &[NodeFiles<'_>],
@@ -125,11 +125,10 @@ fn tables_of(
     Ok(ids.collect())
 }
 
-/// Drains all nodes in parallel, then stops them one by one.
+/// Drains all nodes in parallel, then stops them one after the other.
 fn stop_all(nodes: &mut Nodes) -> Result<()> {
     let places = nodes.files();
-    // An error is ignored here, because a node that does not answer drains itself when it stops, if
-    // it can.
+    // A node that does not answer drains itself when it stops, if it can.
     let _ = on_all(&places, |place| match place.agent {
         Some(agent) => mbeans::drain(agent),
         None => Ok(()),
@@ -143,8 +142,8 @@ fn stop_all(nodes: &mut Nodes) -> Result<()> {
 }
 
 /// Verifies that the server has loaded all files. Compactions that were pending in the snapshot may
-/// run from the start and change the files. Such a change is not an error, because the files were
-/// verified when they were linked. Does nothing without a Jolokia agent.
+/// have changed the files since they were linked and verified, which is not an error. Does nothing
+/// without a Jolokia agent.
 fn compare(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
     let Some(agent) = place.agent else {
         return Ok(());

@@ -1,11 +1,10 @@
 //! Restores a snapshot while all nodes run: TRUNCATE, then import on all nodes in parallel.
 //!
-//! The order matters. Compactions are disabled before TRUNCATE, because the flush that is part of
-//! TRUNCATE triggers a compaction. This compaction would run after the import and change the
-//! layout. TRUNCATE needs every node, so the restore first looks for nodes that are down, to avoid
-//! a timeout of a minute. It also first checks the free space on every volume, because TRUNCATE
-//! needs space. It never imports files into a table that is not empty. Otherwise, the server would
-//! store every row twice, and no row count would show it.
+//! The order matters. Compactions are disabled before TRUNCATE, whose flush would trigger a
+//! compaction that runs after the import and changes the layout. Before TRUNCATE, the restore also
+//! checks that all nodes are up, to avoid a timeout of a minute, and that every volume has enough
+//! space. Files are imported only into empty tables. Otherwise, the server would store every row
+//! twice, and no row count would show it.
 
 use super::{RestoreHow, RestoreResult, all_parts, on_all};
 use crate::local::Nodes;
@@ -19,8 +18,8 @@ use measure::clock;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Time limit of one TRUNCATE. The server itself gives up after `truncate_request_timeout`, which
-/// is 60 s by default.
+/// Time limit of one TRUNCATE. The server gives up after `truncate_request_timeout`, 60 s by
+/// default.
 pub(super) const TRUNCATE_LIMIT: Duration = Duration::from_secs(75);
 
 /// Hint for managed clusters after a failed restore.
@@ -64,8 +63,7 @@ pub(crate) fn restore(
             unfinished(&error, keyspace, name, &causes, OFFLINE_HINT)
         })
     });
-    // cassay always enables compactions again, even after an error. If enabling them also fails,
-    // the first error is reported.
+    // Enables compactions again even after an error. The first error takes precedence.
     let enabled = on_all(&places, |place| {
         mbeans::enable_compaction(place.agent()?, keyspace, &compacting)
     });
@@ -88,7 +86,7 @@ pub(super) fn unfinished(
     causes: &[String],
     else_hint: &str,
 ) -> anyhow::Error {
-    // After this error, the next restore verifies the files of the snapshot again.
+    // The next restore must verify the files of the snapshot again.
     checksums::doubt();
     let causes: String = causes.iter().map(|cause| format!("{cause}; ")).collect();
     anyhow!(
@@ -98,7 +96,7 @@ pub(super) fn unfinished(
     )
 }
 
-/// Builds the result of a restore, after cassay has compared every node with its manifest.
+/// Builds the result of a restore, after every node was compared with its manifest.
 pub(super) fn restored(
     places: &[NodeFiles<'_>],
     manifests: &[Manifest],
@@ -119,8 +117,7 @@ pub(super) fn restored(
     }
 }
 
-/// Refuses a ring with a node that is down, because TRUNCATE would wait for this node until its
-/// timeout.
+/// Checks that all nodes are up, because TRUNCATE would wait for a node until its timeout.
 fn check_ring(place: &NodeFiles<'_>, nodes_count: usize) -> Result<()> {
     let (live, unreachable) = mbeans::ring(place.agent()?)
         .with_context(|| format!("request the ring from {}", place.name))?;
@@ -140,7 +137,8 @@ fn check_ring(place: &NodeFiles<'_>, nodes_count: usize) -> Result<()> {
     Ok(())
 }
 
-/// Replaces the data of the tables. Returns the duration of TRUNCATE and of the import, in seconds.
+/// Replaces the data of the tables. Returns the durations of TRUNCATE and of the import, in
+/// seconds.
 fn swap(
     places: &[NodeFiles<'_>],
     manifests: &[Manifest],
@@ -173,7 +171,7 @@ pub(super) fn truncate_statement(keyspace: &str, table: &str) -> String {
 /// Empties the tables on all nodes of the ring.
 ///
 /// # Errors
-/// A node did not answer in time, or is down.
+/// A node is down, or did not answer in time.
 pub(super) fn truncate(session: &mut Session, keyspace: &str, tables: &Tables) -> Result<()> {
     for table in tables.keys() {
         session.query(&truncate_statement(keyspace, table)).with_context(|| {

@@ -1,20 +1,17 @@
-//! Progress of long transfers. Any thread may count bytes, but only one thread reports the
-//! progress.
+//! Progress of long transfers. Any thread may count bytes, but only one thread reports progress.
 
 use anyhow::{Result, anyhow, bail};
 use host::process;
 use measure::number::bytes;
 use std::sync::mpsc::{self, Sender};
 
-/// Number of equal parts of a transfer. Progress is reported after each part except the last one.
+/// Number of equal parts of a transfer. Each part except the last one ends with a progress report.
 const PARTS_COUNT: u64 = 10;
 
-/// Counter of bytes, which any thread may use.
+/// Counter of bytes for any thread.
 pub(super) struct Counter(Sender<u64>);
 
 impl Counter {
-    /// Adds transferred bytes.
-    ///
     /// # Errors
     /// The user has interrupted the command.
     pub fn add(&self, bytes: usize) -> Result<()> {
@@ -27,10 +24,7 @@ impl Counter {
     }
 }
 
-/// Runs `work`. Reports the number of counted bytes at intervals, relative to `total`.
-///
-/// # Errors
-/// The errors of `work`.
+/// Runs `work`, and reports its counted bytes at intervals, relative to `total`.
 pub(super) fn with_progress<T: Send>(
     total: u64,
     say: &mut dyn FnMut(&str),

@@ -33,13 +33,13 @@ impl Cluster {
         export::export(self, &self.own_nodes()?.files(), name, to, say)
     }
 
-    /// Imports the export in `from` into this cluster. The snapshot gets the name `name`, or keeps
-    /// the name in the export. The cluster's data changes only when the snapshot is restored.
+    /// Imports the export in `from` into this cluster as the snapshot `name`, or under its exported
+    /// name. The cluster's data changes only when the snapshot is restored.
     ///
     /// # Errors
-    /// The cluster is not managed, a file is damaged, or the free space does not suffice. An export
-    /// is also refused if it is invalid or does not fit (other ranges, other definitions, a newer
-    /// format). After an error, no node has files of the import.
+    /// The cluster is not managed, a file is damaged, the free space does not suffice, or the
+    /// export is invalid or does not fit (other ranges, other definitions, a newer format). After
+    /// an error, no node has files of the import.
     pub fn snapshot_import(
         &self,
         from: &Path,

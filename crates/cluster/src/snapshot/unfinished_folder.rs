@@ -1,9 +1,9 @@
-//! An unfinished folder, which gets its final name when it is complete. If the process that fills
-//! the folder ends before, the folder is removed.
+//! Folder under construction, which gets its final name when it is complete. If its process ends
+//! earlier, the folder is removed.
 //!
-//! A killed process leaves its folder behind. Each process locks its folder, and the system
-//! releases the lock when the process ends. So the next process can distinguish abandoned folders
-//! from folders in use, and removes the abandoned ones.
+//! A killed process leaves its folder behind. Each process locks its folder, and the kernel
+//! releases the lock when the process ends. So the next process recognises and removes abandoned
+//! folders.
 
 use anyhow::{Context, Result, bail};
 use measure::number::bytes;
@@ -13,19 +13,17 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Prefix of the names of unfinished folders.
 const PREFIX: &str = ".cassay-export-";
 
 /// Number of attempts to create a folder. An attempt fails if another process removes the new
 /// folder before this process locks it.
 const TRIES: usize = 10;
 
-/// A folder under construction. Dropping this value removes the folder, unless the folder has its
-/// final name.
+/// Folder under construction. Dropping this value removes the folder, unless it has its final name.
 #[derive(Debug)]
 pub(super) struct UnfinishedFolder {
     folder: TempDir,
-    /// Lock on the folder. The process holds the lock until the folder has its final name.
+    /// Lock on the folder, until the folder has its final name.
     lock: File,
 }
 
@@ -40,8 +38,7 @@ impl UnfinishedFolder {
             let what = || format!("create a folder in {}", above.display());
             let folder =
                 tempfile::Builder::new().prefix(PREFIX).tempdir_in(above).with_context(what)?;
-            // Another process may have found the new folder before this process locked it, and
-            // removed it.
+            // Another process may have removed the new folder before this process locked it.
             if let Some(lock) = locked(folder.path()) {
                 return Ok(UnfinishedFolder { folder, lock });
             }
@@ -59,10 +56,10 @@ impl UnfinishedFolder {
     /// Renames the folder to its final name.
     ///
     /// # Errors
-    /// The folder cannot be renamed. In that case, it is removed.
+    /// The folder cannot be renamed. It is then removed.
     pub(super) fn name(self, to: &Path) -> Result<()> {
         std::fs::rename(self.path(), to).with_context(|| format!("name it {}", to.display()))?;
-        // From now on, the folder has its final name and must not be removed.
+        // The folder now has its final name, and must not be removed.
         let _ = self.folder.keep();
         drop(self.lock);
         Ok(())
@@ -77,7 +74,7 @@ fn locked(path: &Path) -> Option<File> {
     ((held.dev(), held.ino()) == (there.dev(), there.ino())).then_some(folder)
 }
 
-/// Returns the abandoned folders of this user within `above`, each with its lock.
+/// Returns this user's abandoned folders within `above`, each with its lock.
 fn left(above: &Path) -> Vec<(PathBuf, File)> {
     let own = rustix::process::geteuid().as_raw();
     let is_left = |path: PathBuf| {
@@ -91,7 +88,6 @@ fn left(above: &Path) -> Vec<(PathBuf, File)> {
     entries.filter_map(|entry| is_left(entry.path())).collect()
 }
 
-/// Removes abandoned folders, and reports each of them.
 fn sweep(above: &Path, say: &mut dyn FnMut(&str)) {
     for (path, lock) in left(above) {
         let size = bytes(size_of(&path));
@@ -109,8 +105,7 @@ fn sweep(above: &Path, say: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Returns the total size of all files below a folder, in bytes. Does not follow links, and counts
-/// them as zero bytes.
+/// Returns the total size of all files below a folder, in bytes. Does not follow or count links.
 fn size_of(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let size = |entry: std::fs::DirEntry| match entry.path().symlink_metadata() {
@@ -142,8 +137,7 @@ mod tests {
         for other in ["mine", ".cassay-other", ".hidden"] {
             std::fs::create_dir(above.path().join(other)).unwrap();
         }
-        // A file with the name of an unfinished folder, or a link to a folder, does not belong to
-        // an export.
+        // Neither a file with such a name nor a link to a folder belongs to an export.
         std::fs::write(above.path().join(".cassay-export-file"), "x").unwrap();
         let mine = above.path().join("mine");
         std::os::unix::fs::symlink(&mine, above.path().join(".cassay-export-link")).unwrap();
@@ -157,7 +151,7 @@ mod tests {
             said[0].contains("the leftover of a killed export"),
             "{said:?}"
         );
-        // A folder that another export is building is not abandoned.
+        // Another export is using this folder.
         let second = UnfinishedFolder::within(above.path(), &mut |line| panic!("{line}")).unwrap();
         assert!(first.path().is_dir() && second.path().is_dir());
         std::fs::write(first.path().join("a"), "a").unwrap();

@@ -1,6 +1,5 @@
-//! A fault that a study defines for an attached cluster, by programs that inject, observe and heal
-//! it. This fault has the same life cycle as every other fault. An agent on the machine that runs
-//! cassay is ready to run the healing program.
+//! A fault that a study defines for an attached cluster by programs that inject, observe and heal
+//! it. An agent on the machine that runs cassay is ready to run the healing program.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
@@ -11,16 +10,14 @@ use std::time::Duration;
 use target_spec::fault::{Commands, Hit};
 use target_spec::{Invocation, NodeIndex};
 
-/// Time limit of the observing program, which may have to reach another machine. An agent that
-/// heals without its controller also waits for this time.
+/// Time limit of the observing program, which may have to reach another machine. An agent without
+/// its controller also waits for this time before it heals.
 const SEE_LIMIT: Duration = Duration::from_secs(5);
 
-/// Placeholder in an argument of a program. cassay replaces it with the IP address of the target
-/// node.
+/// Placeholder in an argument of a program for the IP address of the target node.
 const NODE: &str = "{node}";
 
-/// Placeholder in an argument of a program. cassay replaces it with the address and the CQL port of
-/// the target node.
+/// Placeholder in an argument of a program for the IP address and CQL port of the target node.
 const ADDRESS: &str = "{address}";
 
 pub(crate) fn behaviour(hit: &Hit, commands: &Commands) -> Box<dyn Fault> {
@@ -36,7 +33,7 @@ struct CommandFault {
 }
 
 impl CommandFault {
-    /// Returns one of the programs of the fault, with the placeholders replaced.
+    /// Returns one of the fault's programs, with replaced placeholders.
     fn program(&self, world: &dyn Agents, of: fn(&Commands) -> &Invocation) -> Result<Invocation> {
         let nodes = world.nodes();
         let node = nodes.get(self.node).context("the node does not exist")?;
@@ -90,8 +87,8 @@ impl Fault for CommandFault {
         world.inject(ExecutedBy::Node(self.node), what, &[self.node], within)
     }
 
-    /// Also describes whether the node answers clients. This does not affect the result, because a
-    /// node may or may not answer during the fault.
+    /// The response of the node to clients does not affect the result, because the fault may or may
+    /// not make the node silent.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let seen = observation::or_unseen("the command's check", self.see(world));
         let client = observation::client(world, self.node, limit);

@@ -1,5 +1,5 @@
-//! Corrupts data silently. Bytes of a data file change, and the disk does not report an error.
-//! Cassandra rejects the changed data because of its checksums, and a repair must restore the data.
+//! Silent data corruption: bytes of a data file change, and the disk reports no error. Cassandra
+//! rejects the data because of its checksums, and a repair must restore the data.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
@@ -18,12 +18,11 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Block size of the file system, in bytes.
 const BYTES: u64 = 4096;
 
 struct Rot {
     node: NodeIndex,
-    /// Path of the file, offset of the corrupted block, and the original bytes of the block.
+    /// Path of the file, offset of the corrupted block, and original bytes of the block.
     file: Option<(PathBuf, u64, Vec<u8>)>,
 }
 

@@ -1,7 +1,6 @@
 //! A node that loses all its data, as with a failed disk. The agent kills the node, and removes its
-//! data files, commit log and hints. The node is then replaced as an administrator would replace
-//! it. It starts with empty folders, takes over its former tokens, and streams its data from other
-//! nodes.
+//! data files, commit log and hints. Healing replaces the node as an administrator would: it starts
+//! with empty folders, takes over its former tokens, and streams its data from other nodes.
 
 use super::node_kill;
 use crate::behaviour::Fault;
@@ -39,8 +38,8 @@ impl Fault for NodeDataLoss {
     }
 }
 
-/// Observes a node. The fault is present if the node is down with empty data folders, and healed if
-/// the node is up with data.
+/// The fault is present if the node is down with empty data folders, and healed if the node is up
+/// with data.
 pub(crate) fn lost(world: &mut dyn World, node: NodeIndex, limit: Duration) -> Observation {
     let gone = node_kill::gone(world, node, limit);
     Observation::combine(gone, ring::emptied(world, node))

@@ -18,15 +18,15 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Error number of a read of a missing file (ENOENT).
+/// Error number for a missing file (ENOENT).
 const ENOENT: i32 = 2;
 
-/// Number of bytes to read for an observation of the fault.
+/// Number of bytes that an observation reads.
 const BYTES: u64 = 4096;
 
 struct Failing {
     node: NodeIndex,
-    /// Path of the file, and the offset of the first byte that fails.
+    /// Path of the file, and offset of the first unreadable byte.
     file: Option<(PathBuf, u64)>,
 }
 
@@ -47,8 +47,7 @@ impl Failing {
             bytes: BYTES,
         };
         match world.see(ExecutedBy::Node(self.node), sight)? {
-            // A compaction has removed the file. Such an error does not show the fault, so the next
-            // observation uses another file.
+            // A compaction has removed the file, so the next observation uses another file.
             QueryAnswer::Bytes {
                 on_disk: Err(ENOENT),
                 ..

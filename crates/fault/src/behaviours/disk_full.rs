@@ -16,7 +16,7 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Number of bytes that may become free during the fault, because nodes delete some of their files.
+/// Number of bytes that may become free during the fault, because nodes delete files.
 const SLACK_BYTES: u64 = 8 << 20;
 
 struct Full {

@@ -14,7 +14,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(ReadOnly(hit.host()))
 }
 
-/// Error number of a write to a read-only file system (EROFS).
+/// Error number for a write to a read-only file system (EROFS).
 const EROFS: i32 = 30;
 
 struct ReadOnly(HostIndex);
@@ -32,8 +32,8 @@ impl Fault for ReadOnly {
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let is_read_only = |tried: &observation::DiskTest| {
-            // The read does not matter, because newer kernels refuse to open files on such a disk,
-            // although files that are already open can be read.
+            // Only the write counts. Newer kernels refuse to open files on such a disk, although
+            // files that are already open remain readable.
             tried.write == Attempt::Refused(EROFS)
         };
         observation::disk_and_nodes(world, self.0, limit, is_read_only)

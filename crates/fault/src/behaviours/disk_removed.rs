@@ -1,5 +1,5 @@
-//! A disk that is removed and inserted again. From the removal on, all I/O fails, and unsynced data
-//! is lost. The nodes on the disk are restarted when the disk is inserted again.
+//! A disk that is removed and inserted again. After the removal, all I/O fails, and unsynced data
+//! is lost. When the disk is inserted again, its nodes are restarted.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};
@@ -30,7 +30,7 @@ impl Fault for DiskRemoved {
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let is_gone = |tried: &observation::DiskTest| {
             let is_refused = matches!(tried.write, Attempt::Refused(_));
-            // If the kernel refuses to list the folder, the disk test does not find a file to read.
+            // Without access to the folder, the disk test finds no file to read.
             is_refused && matches!(tried.read, Attempt::Refused(_) | Attempt::None)
         };
         observation::disk_and_nodes(world, self.0, limit, is_gone)

@@ -18,12 +18,12 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Factor by which a disk test must take longer than before the fault, so that the disk counts as
-/// slow.
+/// Minimum ratio of the duration of a disk test to its duration before the fault, if the disk
+/// counts as slow.
 const SLOWER: f64 = 3.0;
 
-/// Minimum duration of a disk test with which the disk counts as slow. On a busy disk without the
-/// fault, a test may take some milliseconds.
+/// Minimum duration of a disk test on a slow disk. On a busy disk without the fault, a test may
+/// take some milliseconds.
 const LEAST: Duration = Duration::from_millis(20);
 
 const LIMIT: Duration = Duration::from_secs(10);
@@ -51,8 +51,8 @@ impl Slow {
         } else {
             read
         };
-        // A duration above this limit is not recorded as normal. Such a disk is slow by itself, or
-        // an earlier fault still limits it.
+        // Such a disk is slow by itself, or an earlier fault still limits it, so the duration is
+        // not normal.
         let limited = LEAST.max(takes / 2);
         if self.usual.is_none() && took < limited {
             self.usual = Some(took);

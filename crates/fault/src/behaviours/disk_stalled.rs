@@ -1,5 +1,5 @@
-//! A hanging disk: writes neither complete nor fail, as with a controller that resets its bus.
-//! While a node waits for such a write, the kernel cannot even kill it.
+//! A hanging disk: writes neither complete nor fail, as with a controller that resets its bus. The
+//! kernel cannot kill a node that waits for such a write.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};

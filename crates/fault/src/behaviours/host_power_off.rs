@@ -1,6 +1,6 @@
 //! A host that loses power, and later gets power again. Its processes, its network and the unsynced
-//! data of its volume are lost immediately. With high availability, the host's nodes start on
-//! another host with their volume and addresses in the meantime, as with vSphere HA.
+//! data of its volume are lost immediately. With high availability, as with vSphere HA, the host's
+//! nodes meanwhile start on another host with their volume and addresses.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};
@@ -24,7 +24,7 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
 
 struct PowerOff {
     host: HostIndex,
-    /// Time after which the nodes of the host start on another host. `None` if they do not.
+    /// Time after which the nodes start on another host. `None` without high availability.
     ha_after: Option<Duration>,
     /// Host on which the nodes start. `None` means the next host in order.
     ha_on: Option<HostIndex>,
@@ -39,7 +39,7 @@ impl Fault for PowerOff {
             "`ha` {why}\nhint: {hint}"
         );
         let (nodes, processes) = observation::restartables(world, self.host)?;
-        // The network is cut first, so that no host receives packets that this host still sends.
+        // After this cut, no host receives packets that this host still sends.
         network::cut_off(world, self.host, within)?;
         world.inject(
             ExecutedBy::Host(self.host),
@@ -52,8 +52,8 @@ impl Fault for PowerOff {
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let others = observation::others_reach(world, self.host, limit);
         let mut look = Observation::combine(others, observation::clients(world, self.host, limit));
-        // Nodes that were moved to another host answer, but the target is healthy only when they
-        // run on their own host again.
+        // Moved nodes answer on the other host. The target is healthy only when they run on their
+        // original host again.
         if self.is_moved && look.fault == Presence::Absent {
             look.fault = Presence::Present;
         }

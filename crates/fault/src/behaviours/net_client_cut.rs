@@ -1,5 +1,5 @@
-//! Clients are cut off from a host, while other hosts reach it. So the host's nodes are up for all
-//! other nodes, but not for clients.
+//! Clients cannot reach a host, but other hosts can. So the host's nodes are up for all other
+//! nodes, but not for clients.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::World;
@@ -23,7 +23,7 @@ impl Fault for ClientCut {
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let clients = observation::clients(world, self.0, limit);
-        // The fault cuts off only clients, so other hosts must still reach the host.
+        // Other hosts must still reach the host.
         let others = observation::others_reach(world, self.0, limit);
         let are_spared = match others.target {
             Health::Whole => Presence::Present,

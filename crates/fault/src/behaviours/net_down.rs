@@ -1,5 +1,5 @@
-//! A host whose network cable is pulled out: its processes run, but are unreachable. On a remote
-//! machine, the link stays up, and the machine itself drops the packets of its nodes.
+//! A host with a disconnected network cable: its processes run, but are unreachable. On a remote
+//! machine, the link stays up, and the machine drops the packets of its nodes.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};

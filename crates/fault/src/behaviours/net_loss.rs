@@ -19,12 +19,12 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Number of connection attempts per observation. With this number, an observation misses a loss of
-/// 5 % with a probability of 0.5 %, and a loss of 1 % with a probability of 9 %.
+/// Number of connection attempts per observation. An observation then misses a loss of 5 % with a
+/// probability of 0.5 %, and a loss of 1 % with a probability of 9 %.
 const TRIES: u32 = 200;
 
-/// Time limit of one connection attempt. It is shorter than one second, after which TCP
-/// retransmits, but long enough for a busy machine.
+/// Time limit of one connection attempt. It is shorter than TCP's first retransmission after one
+/// second, but long enough for a busy machine.
 const TRY_LIMIT: Duration = Duration::from_millis(300);
 
 /// Share of connection attempts that may fail on a busy machine without the fault.
@@ -36,7 +36,6 @@ struct Lossy {
 }
 
 impl Lossy {
-    /// Observes how many connections another host can open, out of several attempts.
     fn tries(&self, world: &mut dyn Agents) -> Result<Observation> {
         let (other, address) = observation::other_way(world, self.host)?;
         let sight = Query::Tries {
@@ -49,7 +48,7 @@ impl Lossy {
             other => return Err(observation::other_answer(&other)),
         };
         let lost = 1.0 - f64::from(open) / f64::from(TRIES);
-        // An attempt needs a packet in each direction, and packets are lost in both directions.
+        // An attempt needs a packet in each direction, and both may be lost.
         let expected = 1.0 - (1.0 - self.share).powi(2);
         Ok(Observation {
             fault: Presence::from(lost >= (expected / 2.0).max(OWN_LOSS) && lost > 0.0),

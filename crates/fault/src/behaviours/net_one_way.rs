@@ -1,6 +1,6 @@
-//! A one-way network partition. Packets from some hosts to other hosts are lost, but packets in the
-//! other direction arrive. All connections between the two groups break, and the nodes of each
-//! group consider the nodes of the other group down.
+//! A one-way network partition: packets from one group of hosts to the other are lost, but packets
+//! in the other direction arrive. All connections between the groups break, and the nodes of each
+//! group consider the other group's nodes down.
 
 use super::net_partition::Partition;
 use crate::behaviour::Fault;

@@ -1,5 +1,5 @@
-//! A network partition. Packets between some hosts and other hosts are lost in both directions.
-//! Clients reach both groups.
+//! A network partition: packets between two groups of hosts are lost in both directions. Clients
+//! reach both groups.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::World;

@@ -1,6 +1,6 @@
 //! A Kubernetes network policy that blocks new connections to and from a node's pod. The API server
 //! only stores policies. Another component enforces them, and usually does not affect existing
-//! connections. So the pod of another node observes the fault by opening new connections.
+//! connections. So another node's pod observes the fault by new connections.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::World;
@@ -21,9 +21,8 @@ impl Fault for Policy {
         world.isolate(self.0)
     }
 
-    /// A client's observation depends on where the client runs, because most network plugins admit
-    /// connections from the machine that runs the pod. So an observation uses clients only to
-    /// confirm that the target is healthy.
+    /// Most network plugins admit connections from the machine that runs the pod. So clients can
+    /// only confirm that the target is healthy.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let others = observation::others_reach(world, self.0, limit);
         others.and(|| observation::clients(world, self.0, limit))

@@ -1,5 +1,5 @@
 //! Client connections are reset, as by a firewall that lost its state. Pending requests get no
-//! answer, and clients reconnect.
+//! response, and clients reconnect.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};
@@ -27,7 +27,7 @@ struct Reset {
 impl Fault for Reset {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let node = world.nodes().take(self.node).context("the node does not exist")?;
-        // Opens a connection from this process. The fault is observed on this connection.
+        // The fault is observed on this connection.
         world.connect(self.node, CONNECT_LIMIT)?;
         let what = Injection::Reset(vec![node.cql.port()]);
         world.inject(ExecutedBy::Node(self.node), what, &[], within)?;
@@ -40,7 +40,7 @@ impl Fault for Reset {
         let is_lost = self.is_done && !world.is_connected();
         Observation {
             fault: Presence::from(is_lost),
-            // The target counts as healthy if a new connection succeeds.
+            // The target is healthy if a new connection succeeds.
             target: client.target,
             words: if is_lost {
                 format!("the fault reset a test connection, {}", client.words)

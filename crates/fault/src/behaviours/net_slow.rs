@@ -17,11 +17,11 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Planned duration of a transfer at the limited rate, in seconds. It is long enough that the burst
-/// that the queue passes at once hardly matters.
+/// Planned duration of a transfer at the limited rate, in seconds, long enough that the queue's
+/// burst hardly matters.
 const LENGTH_S: f64 = 0.5;
 
-/// One and a half times the size of the burst that the queue passes at once, in bytes.
+/// One and a half times the size of the burst that the queue passes immediately, in bytes.
 const BURST_BYTES: u64 = 96 << 10;
 
 const LIMIT: Duration = Duration::from_secs(5);
@@ -51,8 +51,7 @@ impl Slow {
         });
         let stated = self.rate as f64;
         Ok(Observation {
-            // The factor is necessary because the burst makes the measured rate higher than the
-            // limit.
+            // The burst makes the measured rate higher than the limit.
             fault: Presence::from(
                 rate <= stated * (1.3 + BURST_BYTES as f64 * 8.0 / (stated * LENGTH_S)),
             ),
@@ -69,8 +68,7 @@ impl Slow {
     }
 }
 
-/// Limits the link of a host in both directions: the packets that the switch sends to the host, and
-/// the packets that the host sends.
+/// Limits the packets that the switch sends to a host, and the packets that the host sends.
 pub(crate) fn limit(
     world: &mut dyn Agents,
     host: HostIndex,

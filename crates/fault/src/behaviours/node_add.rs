@@ -1,6 +1,6 @@
 //! A node is added to the ring, and later removed. The node starts on a host, streams its data from
-//! other nodes, and serves this data. For healing, the node is decommissioned, so it streams the
-//! data back. Then the agent removes the node's folder.
+//! other nodes, and serves this data. For healing, the node is decommissioned, and the agent
+//! removes its folder.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{Agents, ExecutedBy, HealResult, World};
@@ -28,16 +28,15 @@ const LIMIT: Duration = Duration::from_secs(5);
 
 struct NodeAdd {
     host: HostIndex,
-    /// Internode address of the new node.
     address: Option<SocketAddr>,
-    /// The new node. `None` until it has started.
+    /// `None` until the new node has started.
     joined: Option<NodeIndex>,
     process: Option<Identity>,
 }
 
 impl NodeAdd {
-    /// Observes the membership of the new node. The fault is in effect if the other nodes list the
-    /// new node as joining or normal, and healed if no node lists it.
+    /// The fault is present if the other nodes list the new node as joining or normal, and healed
+    /// if no node lists it.
     fn standing(&mut self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
         let address = match self.address {
             Some(address) => address,
@@ -53,7 +52,7 @@ impl NodeAdd {
         })
     }
 
-    /// Checks in the kernel that the process of the new node has ended.
+    /// Queries the host's kernel whether the process of the new node has ended.
     fn gone(&self, world: &mut dyn Agents) -> Result<Observation> {
         let Some(process) = self.process else {
             return Ok(Observation {
@@ -76,7 +75,7 @@ impl NodeAdd {
         })
     }
 
-    /// Returns true if all nodes, the new node itself and a client see the new node as a member.
+    /// Returns true if all nodes, the new node and a client see the new node as a member.
     fn has_joined(&self, world: &mut dyn World, node: NodeIndex) -> Result<bool> {
         let is_normal = |one: &Observation| one.is_whole();
         let others = ring::held(world, node, LIMIT, |_| false);
@@ -109,7 +108,7 @@ impl Fault for NodeAdd {
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
         let node = self.joined.context("cassay did not start the node")?;
         observation::still_starting(world, node, "it")?;
-        // A new node that does not answer yet is still starting.
+        // A node that does not answer is still starting.
         match self.has_joined(world, node) {
             Ok(true) => Ok(Work::Done("the node serves the received data".to_owned())),
             Ok(false) | Err(_) => Ok(Work::Going),

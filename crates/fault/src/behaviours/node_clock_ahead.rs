@@ -1,6 +1,6 @@
-//! A node whose wall clock is ahead of the clocks of other nodes. Writes of this node have
-//! timestamps in the future, and take precedence over later acknowledged writes. The clock offset
-//! of a running process cannot change, so the node restarts for the fault and again for healing.
+//! A node whose wall clock is ahead. Its writes have timestamps in the future, and take precedence
+//! over later acknowledged writes. The clock of a running process cannot be shifted, so the node
+//! restarts for the fault and for healing.
 
 use super::node_kill;
 use crate::behaviour::{Fault, Work};
@@ -22,7 +22,7 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
 
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Fault that shifts a node's clock. A negative shift sets the clock behind.
+/// Shifts a node's clock. A negative shift sets the clock back.
 pub(crate) struct ClockShift {
     pub node: NodeIndex,
     pub by_ms: i64,
@@ -30,8 +30,8 @@ pub(crate) struct ClockShift {
 
 impl ClockShift {
     /// Observes the clock of the node as a client. The clock counts as shifted if its offset is
-    /// nearer to the planned shift than to zero. This must be true for every possible time at which
-    /// the node may have read its clock during the request.
+    /// nearer to the planned shift than to zero, for every time at which the node may have read its
+    /// clock.
     fn time(&self, world: &mut dyn Client, limit: Duration) -> Result<Observation> {
         let [least, most] = world.clock_off_ms(self.node, limit)?;
         let is_off = |off_ms: i64| (off_ms - self.by_ms).abs() < off_ms.abs();
@@ -59,9 +59,9 @@ impl Fault for ClockShift {
         world.inject(ExecutedBy::Node(self.node), what, &[self.node], within)
     }
 
-    /// A node that does not answer is starting, so this observation does not show the fault. After
-    /// the correction of the clock, the other nodes may consider the node down, because it
-    /// announced a later gossip generation while its clock was ahead.
+    /// A starting node does not answer, which does not show the fault. After the correction of the
+    /// clock, other nodes may consider the node down, because it announced a later gossip
+    /// generation before.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         match self.time(world, limit) {
             Ok(look) => ring::and_known(world, look, self.node, limit),

@@ -1,5 +1,5 @@
-//! A node whose wall clock is behind the clocks of other nodes. Its writes have older timestamps
-//! than existing data, but are still acknowledged.
+//! A node whose wall clock is behind. Its writes have older timestamps than existing data, but are
+//! still acknowledged.
 
 use super::node_clock_ahead::ClockShift;
 use crate::behaviour::Fault;

@@ -1,5 +1,5 @@
-//! A major compaction under load. The node reads and writes all data of its tables once, and
-//! removes all earlier files.
+//! A major compaction under load. The node reads and writes all data of its tables once, and then
+//! removes the input files.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{Client, HealResult, World};
@@ -21,12 +21,12 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Names of data files, by the folder of their table.
+/// Names of data files, by table folder.
 type Files = BTreeMap<PathBuf, BTreeSet<String>>;
 
 struct Compact {
     task: Task,
-    /// Files that existed before the compaction, and must not exist after the compaction.
+    /// Files from before the compaction, which must disappear.
     before: Files,
     /// Ids of the node's compactions that belong to this fault.
     tasks: BTreeSet<String>,
@@ -46,10 +46,9 @@ fn total(files: &Files) -> usize {
 }
 
 impl Compact {
-    /// Lists the running compactions of this fault. A compaction belongs to the fault if the number
-    /// of its inputs is at least the number of files that the table had before. An ordinary
-    /// compaction has this number of inputs only in tables with few files. After the end of the
-    /// fault, the list contains those compactions of the fault that have not ended.
+    /// Describes the running compactions of this fault. A compaction belongs to the fault if it has
+    /// at least as many inputs as the table had files. An ordinary compaction has so many inputs
+    /// only in tables with few files.
     fn at_work(&mut self, world: &mut dyn Client, limit: Duration) -> Result<Vec<String>> {
         let mut words = Vec::new();
         for row in world.rows(self.task.node, View::Tasks, limit)? {
@@ -68,8 +67,7 @@ impl Compact {
         Ok(words)
     }
 
-    /// Returns the number of files that a table had before the compaction. Returns `None` if the
-    /// table had no files.
+    /// Returns the number of files that a table had before the compaction, if any.
     fn files_count(&self, keyspace: &str, table: &str) -> Option<usize> {
         let end = format!("{keyspace}/{table}-");
         let of_table = |folder: &&PathBuf| folder.to_string_lossy().contains(&end);
@@ -102,7 +100,7 @@ impl Compact {
             words = format!("{}, {words}", at_work.join(", "));
         }
         Ok(Observation {
-            // If all earlier files have disappeared, the compaction of the fault has finished.
+            // The compaction of the fault has finished when all earlier files have disappeared.
             fault: Presence::from(left == 0 || (!self.is_over && !at_work.is_empty())),
             target: Health::from(at_work.is_empty()),
             words,
@@ -110,8 +108,7 @@ impl Compact {
     }
 }
 
-/// Returns the progress of a compaction as a text such as `, 43 % of it`, if it is known. Otherwise
-/// returns an empty text.
+/// Returns the progress of a compaction, such as `, 43 % of it`, or an empty text if unknown.
 fn percent(row: &Row) -> String {
     let ratio = row.get("completion_ratio");
     let ratio = ratio.and_then(|ratio| ratio.parse::<f64>().ok());
@@ -124,7 +121,7 @@ impl Fault for Compact {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let node = self.task.node;
         let keyspaces = world.keyspaces(node, AT_ONCE)?;
-        // A compaction includes only flushed data, so the node flushes first.
+        // A compaction includes only flushed data.
         let flush = Operation::Flush {
             keyspaces: keyspaces.clone(),
         };

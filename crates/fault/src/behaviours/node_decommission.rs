@@ -1,10 +1,9 @@
-//! A node is decommissioned and joins again. An MBean operation makes the node stream its data to
-//! other nodes and leave the ring. Then the agent starts the node with empty folders, and the node
-//! bootstraps.
+//! A node is decommissioned and joins again. It streams its data to other nodes and leaves the
+//! ring. Then the agent starts it with empty folders, and it bootstraps.
 //!
-//! The decommission is forced, even if fewer copies than the replication factor remain. Otherwise a
-//! ring of three nodes would refuse it, because Cassandra's own keyspace `system_distributed` needs
-//! three copies.
+//! The decommission is forced, even if fewer replicas remain than the replication factor. Otherwise
+//! a ring of three nodes would refuse it, because Cassandra's own keyspace `system_distributed` has
+//! three replicas.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{ExecutedBy, HealResult, World};
@@ -51,8 +50,7 @@ impl Fault for Leaving {
         if self.is_healed && !client.is_whole() {
             return client;
         }
-        // A leaving node still serves clients, so the fault is present only if the node is leaving
-        // or has left the ring.
+        // A leaving node still serves clients, so only its ring membership shows the fault.
         let leaves = |one| matches!(one, None | Some(MemberStatus::Leaving));
         let others = ring::held(world, self.node, limit, leaves);
         ring::and_settled(world, others.confirm(client), self.node, limit)

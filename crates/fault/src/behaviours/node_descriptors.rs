@@ -1,4 +1,4 @@
-//! A node without free file descriptors. Open connections continue, but the node accepts no new
+//! A node without free file descriptors. Existing connections continue, but the node accepts no new
 //! connections, and operations that need a new file fail.
 
 use crate::behaviour::Fault;
@@ -14,8 +14,8 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Descriptors(hit.node()))
 }
 
-/// Number of free descriptors below which the fault counts as present. It is not zero, because a
-/// node that closes files frees some descriptors. A healthy node has thousands of free descriptors.
+/// Number of free descriptors below which the fault counts as present. A node frees some
+/// descriptors when it closes files. A healthy node has thousands of free descriptors.
 const DESCRIPTORS_LOW: u64 = 8;
 
 struct Descriptors(NodeIndex);

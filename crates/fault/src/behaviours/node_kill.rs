@@ -1,5 +1,5 @@
-//! A node crash: its JVM is killed (SIGKILL) and restarted. When the node starts again, unsynced
-//! parts of its commit log are still in the machine's page cache.
+//! A node crash: its JVM is killed (SIGKILL) and restarted. The unsynced part of its commit log
+//! survives in the machine's page cache.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};
@@ -26,8 +26,8 @@ impl Fault for Kill {
     }
 }
 
-/// Observes a node. The fault is in effect if the node's process has ended, and healed if the
-/// process runs and the node answers.
+/// The fault is present if the node's process has ended, and healed if the process runs and the
+/// node answers.
 pub(crate) fn gone(world: &mut dyn World, node: NodeIndex, limit: Duration) -> Observation {
     let kernel = observation::process(world, node, |state| state.is_none());
     Observation::combine(kernel, observation::client(world, node, limit))

@@ -1,5 +1,5 @@
-//! A node that is up but silent: its JVM is stopped (SIGSTOP) and continued (SIGCONT). Connections
-//! remain open, and the kernel accepts new connections, but clients get no answers.
+//! A node that is up but silent: its JVM is stopped (SIGSTOP) and continued (SIGCONT). The kernel
+//! keeps connections open and accepts new ones, but clients get no responses.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};
@@ -22,7 +22,7 @@ impl Fault for Pause {
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
-        // State `T` means that a signal has stopped the process.
+        // State `T`: stopped by a signal.
         let kernel = observation::process(world, self.0, |state| state == Some('T'));
         Observation::combine(kernel, observation::client(world, self.0, limit))
     }

@@ -1,7 +1,7 @@
-//! A node is lost for good and replaced by a new node. The agent kills the node and removes its
-//! data. Once another node considers the killed node down, that other node removes it from the
-//! ring, and the remaining nodes restore the missing copies. Then the agent starts the killed node
-//! with empty folders, and it bootstraps with a new host id.
+//! A node is lost and replaced by a new node. The agent kills the node and removes its data. When
+//! another node considers the killed node down, it removes the killed node from the ring, and the
+//! remaining nodes restore the missing replicas. Then the agent starts the killed node with empty
+//! folders, and it bootstraps with a new host id.
 
 use super::data_lost;
 use crate::behaviour::{Fault, Tell, Work};
@@ -26,7 +26,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 
 struct NodeRemove {
     node: NodeIndex,
-    /// Operation by which another node removes the target node. `None` until it begins.
+    /// Operation by which another node removes the target node. `None` before it begins.
     told: Option<ring::PendingOperation>,
 }
 
@@ -47,8 +47,8 @@ impl Fault for NodeRemove {
         ring::and_back(world, lost, self.node, limit)
     }
 
-    /// Waits until another node considers the target node down, because a node refuses to remove a
-    /// node that it considers up.
+    /// Waits until another node considers the target node down. Cassandra refuses to remove a node
+    /// that is up.
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
         if let Some(told) = &mut self.told {
             return told.proceed(world);

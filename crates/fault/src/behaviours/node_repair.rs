@@ -1,6 +1,6 @@
 //! A repair under load: the node and the other replicas read all their data, and stream differences
-//! to each other. If the replicas do not differ, a repair leaves no trace in the data. So the proof
-//! is that the other replicas have recorded validations that the node requested.
+//! to each other. Without differences, a repair changes no data. So the proof is that other
+//! replicas have recorded validations that the node requested.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{HealResult, World};
@@ -22,8 +22,8 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 
 struct Repair {
     task: Task,
-    /// Ids of the validations that other nodes had already performed for earlier repairs of this
-    /// node. `None` until the first observation.
+    /// Ids of other nodes' validations for earlier repairs of this node. `None` before the first
+    /// observation.
     before: Option<BTreeSet<String>>,
 }
 
@@ -34,13 +34,13 @@ struct ValidatedTable {
 }
 
 impl Repair {
-    /// Returns the validations that other nodes report for repairs of this node.
+    /// Returns other nodes' validations for repairs of this node.
     fn compared(&self, world: &mut dyn World, limit: Duration) -> Result<Vec<ValidatedTable>> {
         let node = self.task.node;
         let nodes = world.nodes();
         let begun_by = nodes.get(node).context("the node does not exist")?.storage;
-        // Java formats an address with a slash before it, and with the host name before the slash,
-        // if the name is known.
+        // Java formats an address with a slash before it, and with the host name before the slash
+        // if known.
         let begun_by = format!("/{begun_by}");
         let others = nodes.indexes().filter(|other| *other != node);
         let mut all = Vec::new();

@@ -1,5 +1,5 @@
-//! A node is restarted as an administrator would restart it. The node drains and ends, and is
-//! started again immediately.
+//! A node is restarted as an administrator would restart it: it drains, ends, and starts again
+//! immediately.
 
 use super::node_stop::Stop;
 use crate::behaviour::Fault;

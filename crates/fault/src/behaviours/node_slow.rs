@@ -1,5 +1,5 @@
-//! A slow node: its host has less CPU time, as next to a noisy neighbour. The node answers late,
-//! but no other node marks it down.
+//! A slow node: its host has less CPU time, as beside a noisy neighbour. The node answers late, but
+//! no other node marks it down.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
@@ -17,15 +17,14 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Default CPU time of the host, in cores. With this CPU time, a node still answers, but is slow at
-/// any load.
+/// Default CPU time of the host, in cores. The node then still answers, but is slow at any load.
 const CORES: f64 = 0.1;
 
-/// Duration of the CPU test on the host in ms. The test spans three periods of the quota.
+/// Duration of the CPU test in ms, three periods of the quota.
 const WORK_MS: u64 = 300;
 
-/// Maximum CPU time with which the fault counts as present, as a multiple of the quota. The factor
-/// is above 1, because the quota is an average, which a few periods may exceed.
+/// Maximum CPU time with which the fault counts as present, as a multiple of the quota. The quota
+/// is an average, which a few periods may exceed.
 const BROKEN_BELOW: f64 = 1.3;
 
 /// Minimum CPU time with which the fault counts as healed, as a multiple of the quota.
@@ -63,8 +62,7 @@ impl Fault for Slow {
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let seen = self.cpu(world);
         let seen = observation::or_unseen("its host", seen);
-        // A slow node may answer late. So the observation uses the client only to confirm that the
-        // node is healthy.
+        // A slow node may answer late, so a client can only confirm that the node is healthy.
         seen.and(|| observation::client(world, self.node, limit))
     }
 }

@@ -1,5 +1,5 @@
-//! A snapshot of a node under load. The node flushes, and creates hard links to all its files. The
-//! linked files use space as long as the snapshot exists.
+//! A snapshot of a node under load. The node flushes, and hard-links all its files, which then use
+//! space until the snapshot is removed.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{ExecutedBy, HealResult, World};
@@ -16,8 +16,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Snapshot(Task::new(hit.node())))
 }
 
-/// Name of the snapshot. A node has at most one snapshot with this name, so cassay detects a
-/// leftover of an earlier fault.
+/// Name of the snapshot. With a fixed name, cassay detects the leftover of an earlier fault.
 const TAG: &str = "cassay-fault";
 
 struct Snapshot(Task);
@@ -57,8 +56,7 @@ impl Snapshot {
 impl Fault for Snapshot {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let node = self.0.node;
-        // The removal is prepared before the node takes the snapshot, so that the agent can always
-        // remove the snapshot.
+        // The agent must be able to remove the snapshot from its beginning.
         let back = world.clearing(node, &self.0.keyspaces, TAG)?;
         let what = Injection::Files {
             reader: None,
@@ -85,7 +83,7 @@ impl Fault for Snapshot {
             keyspaces: self.0.keyspaces.clone(),
         };
         let ended = self.0.end(world, &clear);
-        // After this operation, the agent removes the files that the node could not remove.
+        // Afterwards, the agent removes files that the node could not remove.
         let told = world.tell(self.0.node, clear, AT_ONCE);
         let mended = world.heal()?;
         ended.and(told).map(|_| mended)

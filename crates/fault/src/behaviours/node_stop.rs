@@ -1,5 +1,5 @@
-//! A node is stopped as an administrator would stop it. On SIGTERM, the node announces its
-//! shutdown, flushes its memtables and exits. Then the node is started again.
+//! A node is stopped as an administrator would stop it, and later started. On SIGTERM, the node
+//! announces its shutdown, flushes its memtables and exits.
 
 use super::node_kill;
 use crate::behaviour::Fault;

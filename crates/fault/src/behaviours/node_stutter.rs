@@ -1,6 +1,6 @@
-//! A node that repeatedly freezes for short times, as with long garbage collections or CPU steal on
-//! a virtual machine. Its process is stopped (SIGSTOP) and continued (SIGCONT). The node answers
-//! between the stops, so no other node marks it down.
+//! A node that repeatedly freezes for short times, as with long garbage collections or CPU steal.
+//! Its process is stopped (SIGSTOP) and continued (SIGCONT). The node answers between the stops, so
+//! no other node marks it down.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};
@@ -11,18 +11,17 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Duration of each stop. It is as long as a garbage collection on a node that is short of memory.
-/// It is shorter than the threshold of the failure detector.
+/// Duration of each stop: as long as a garbage collection on a node with too little memory, but too
+/// short for the failure detector.
 const STOPPED: Duration = Duration::from_millis(300);
 
-/// Interval between the beginnings of two stops.
+/// Interval between the starts of two stops.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Duration of an observation. It is longer than the time for which the process runs between two
-/// stops.
+/// Duration of an observation, longer than [`EVERY`], so that it contains a stop.
 const LOOK: Duration = Duration::from_millis(1200);
 
-/// Interval between two checks of the process state. It is short compared with [`STOPPED`].
+/// Interval between two checks of the process state, short compared with [`STOPPED`].
 const POLL: Duration = Duration::from_millis(50);
 
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
@@ -32,13 +31,12 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 struct Stutter(NodeIndex);
 
 impl Stutter {
-    /// Observes for more than a second whether the process is stopped, runs, or alternates between
-    /// the two states.
+    /// Observes whether the process is stopped, runs, or alternates between these states.
     fn kernel(&self, world: &mut dyn World) -> Observation {
         let until_ns = world.now_ns() + LOOK.as_nanos() as u64;
         let (mut was_stopped, mut has_run) = (false, false);
         while world.now_ns() < until_ns && !(was_stopped && has_run) {
-            // State `T` means that a signal has stopped the process.
+            // State `T`: stopped by a signal.
             let state = observation::process(world, self.0, |state| state == Some('T'));
             match state.fault {
                 Presence::Unknown => return state,
@@ -73,8 +71,7 @@ impl Fault for Stutter {
         world.inject(ExecutedBy::Node(self.0), what, &[self.0], within)
     }
 
-    /// The node answers clients between the stops. So the observation uses the client only to
-    /// confirm that the node is healthy.
+    /// The node answers between the stops, so a client can only confirm that the node is healthy.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let kernel = self.kernel(world);
         kernel.and(|| observation::client(world, self.0, limit))

@@ -1,5 +1,4 @@
-//! A Kubernetes operator restarts the cluster in its own way. The operator chooses the order of the
-//! pods, and cassay only observes the restart.
+//! A Kubernetes operator restarts the cluster with its own procedure, which cassay only observes.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{HealResult, World};
@@ -15,12 +14,12 @@ pub(crate) fn behaviour(_: &Hit, _: &Options) -> Box<dyn Fault> {
 
 #[derive(Default)]
 struct Restart {
-    /// Uids of the pods before the fault. Empty until the fault begins.
+    /// Uids of the pods before the fault.
     before: PerNode<String>,
-    /// For each node, true if the node is up again in a new pod.
+    /// True if the node is up again in a new pod.
     back: PerNode<bool>,
     began_ns: u64,
-    /// Description of the request that was sent to the operator.
+    /// Description of the request to the operator.
     told: String,
 }
 
@@ -59,7 +58,6 @@ impl Fault for Restart {
         Ok(Work::Going)
     }
 
-    /// The operator finishes the restart by itself, so healing only waits.
     fn heal(&mut self, _: &mut dyn World, _: Tell<'_>) -> Result<HealResult> {
         Ok(HealResult::default())
     }
@@ -74,7 +72,6 @@ impl Fault for Restart {
 }
 
 impl Restart {
-    /// Observes which pods were replaced, and whether all pods are ready.
     fn pods(&self, world: &mut dyn World) -> Result<Observation> {
         let (mut others, mut away) = (Vec::new(), Vec::new());
         for node in world.nodes().indexes() {

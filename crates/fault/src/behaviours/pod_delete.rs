@@ -1,5 +1,5 @@
-//! A pod is deleted. Its node shuts down normally, the controller creates another pod, and the node
-//! starts in that pod with another address.
+//! A pod is deleted. Its node shuts down normally, and starts in a new pod, which the controller
+//! creates, at a new address.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Pods, World};
@@ -14,7 +14,6 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     deleting(hit, Deletion::InOrder)
 }
 
-/// Creates a fault that deletes the pod of the target node in the given way.
 pub(crate) fn deleting(hit: &Hit, how: Deletion) -> Box<dyn Fault> {
     Box::new(Delete {
         node: hit.node(),
@@ -26,7 +25,7 @@ pub(crate) fn deleting(hit: &Hit, how: Deletion) -> Box<dyn Fault> {
 struct Delete {
     node: NodeIndex,
     how: Deletion,
-    /// Uid of the pod that is deleted. `None` until the fault is injected.
+    /// Uid of the deleted pod. `None` before the injection.
     before: Option<String>,
 }
 
@@ -49,9 +48,9 @@ impl Fault for Delete {
     }
 }
 
-/// Observes the pod of a node, by Kubernetes and by a client. The fault is in effect if the pod is
-/// not ready and its node does not answer. The target is healthy if the pod is ready and its node
-/// answers. A ready pod whose uid differs from `before` is described as another one.
+/// Observes a node and its pod. The fault is present if the pod is not ready and the node does not
+/// answer a client. The target is healthy if the pod is ready and the node answers. `before` is the
+/// uid of the deleted pod.
 pub(crate) fn another(
     world: &mut dyn World,
     node: NodeIndex,
@@ -59,7 +58,7 @@ pub(crate) fn another(
     limit: Duration,
 ) -> Observation {
     let told = observation::or_unseen("the cluster", observe_pod(world, node, before));
-    // The client uses the new address, which the call above has recorded.
+    // The call above has recorded the node's new address.
     Observation::combine(told, observation::client(world, node, limit))
 }
 

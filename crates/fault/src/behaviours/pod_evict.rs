@@ -1,6 +1,6 @@
-//! A Kubernetes node is drained. It is cordoned, and the pod of a Cassandra node is evicted, if
-//! disruption budgets permit this. The pod runs again on another Kubernetes node, or on the same
-//! node after the node is uncordoned.
+//! A Kubernetes node is drained: it is cordoned, and the pod of a Cassandra node is evicted if
+//! disruption budgets permit it. The pod runs again on another Kubernetes node, or on the same one
+//! after it is uncordoned.
 
 use super::pod_delete;
 use crate::behaviour::Fault;
@@ -22,9 +22,9 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 
 struct Evict {
     node: NodeIndex,
-    /// Uid of the pod that is evicted. `None` until the fault is injected.
+    /// Uid of the evicted pod. `None` before the injection.
     before: Option<String>,
-    /// Kubernetes node that is cordoned. Meanwhile, the pod may run on another Kubernetes node.
+    /// Cordoned Kubernetes node. The pod may meanwhile run on another one.
     machine: Option<String>,
 }
 
@@ -54,8 +54,7 @@ impl Fault for Evict {
 }
 
 impl Evict {
-    /// Observes whether the Kubernetes node on which the pod runs, or ran before its eviction,
-    /// accepts pods.
+    /// Observes whether the Kubernetes node of the pod, or of the evicted pod, accepts pods.
     fn cordoned(&self, world: &mut dyn Pods) -> Result<Observation> {
         let machine = match &self.machine {
             Some(machine) => machine.clone(),

@@ -1,5 +1,5 @@
-//! A pod is deleted without a grace period, so the process of its node is killed. Otherwise this
-//! fault is the same as [`super::pod_delete`].
+//! A pod is deleted without a grace period, so its node is killed. Otherwise the same as
+//! [`super::pod_delete`].
 
 use super::pod_delete;
 use crate::behaviour::Fault;

@@ -1,5 +1,5 @@
-//! A rolling configuration change: each node restarts with changed settings, one node after the
-//! other. For healing, the nodes restart in the same way with their earlier settings.
+//! A rolling configuration change: one node after the other restarts with changed settings. For
+//! healing, the nodes restart in the same way with their earlier settings.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{Client, ExecutedBy, HealResult, World};
@@ -34,8 +34,8 @@ const LIMIT: Duration = Duration::from_secs(5);
 
 struct Change {
     yaml: Map<String, Value>,
-    /// Values of the changed settings on every node before the change. Until the change begins,
-    /// these are the values of the last observation.
+    /// Values of the changed settings on every node before the change, according to the last
+    /// observation before it.
     before: PerNode<Vec<Proof>>,
     is_begun: bool,
     round: Round,
@@ -43,7 +43,6 @@ struct Change {
     within: Duration,
 }
 
-/// Compares a node's settings with the requested settings.
 fn shown(
     world: &mut dyn Client,
     node: NodeIndex,
@@ -60,8 +59,8 @@ fn shown(
     Ok(Proof::compare_yaml(yaml, &settings, &name, line))
 }
 
-/// Returns [`Presence::Present`] if all visible settings are in effect. If no setting is visible,
-/// returns [`Presence::Unknown`].
+/// Returns [`Presence::Present`] if all visible settings are in effect, and [`Presence::Unknown`]
+/// if no setting is visible.
 fn change(proofs: &[Proof]) -> Presence {
     let known = proofs.iter().filter(|proof| proof.effect.shown().is_some());
     let mut known = known.peekable();
@@ -82,8 +81,8 @@ fn words(proofs: &[Proof]) -> String {
 impl Change {
     fn observation(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         if !self.is_begun {
-            // The values are read again before each observation, because agents may still roll back
-            // the change of an earlier command.
+            // Agents may still roll back the change of an earlier command, so each observation
+            // replaces the values.
             self.before = PerNode::default();
         }
         let (mut fault, mut target) = (Presence::Absent, Health::Whole);
@@ -93,7 +92,7 @@ impl Change {
             let proofs = match shown(world, node, &self.yaml, limit) {
                 Ok(proofs) => proofs,
                 Err(error) => {
-                    // A node that is restarting does not report settings.
+                    // A restarting node reports no settings.
                     target = Health::Impaired;
                     said.push(format!("{name} reports no settings ({error:#})"));
                     continue;
@@ -177,7 +176,7 @@ impl Fault for Change {
                 break;
             }
         }
-        // The agents roll back the nodes that still have changed settings, all at once.
+        // The agents roll back all nodes with changed settings together.
         self.round.heal(world)
     }
 }

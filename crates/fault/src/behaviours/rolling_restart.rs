@@ -19,7 +19,6 @@ pub(crate) fn behaviour(_: &Hit, _: &Options) -> Box<dyn Fault> {
 }
 
 struct Restart {
-    /// Processes of all nodes before the restart.
     before: PerNode<Option<Identity>>,
     round: Round,
 }

@@ -1,7 +1,7 @@
 //! A rolling upgrade of nodes to another release, as administrators perform it without interrupting
-//! service. Each node drains, ends, starts with the other release, and reports that release before
-//! the next node begins. Data files cannot be downgraded. So the rollback uses files that were kept
-//! before the upgrade, and a repair.
+//! service. Each node ends, starts with the other release, and reports this release before the next
+//! node begins. Data files cannot be downgraded, so the rollback uses files that were saved before
+//! the upgrade, and a repair.
 
 mod way_back;
 
@@ -51,10 +51,9 @@ struct Upgrade {
 }
 
 enum Stage {
-    /// Nodes are being restarted.
     Nodes(Round),
-    /// SSTables are being rewritten. Contains the position of the current node in the list of
-    /// nodes, and its task with the files that it had before.
+    /// SSTables are being rewritten. Contains the index of the current node in the list of nodes,
+    /// and its task with its earlier files.
     Files(usize, Option<(Task, Vec<DataFile>)>),
     Over,
 }
@@ -82,7 +81,7 @@ impl Upgrade {
                     words.push(format!("{name} is {}", seen.release));
                     schemas.insert(seen.schema);
                 }
-                // An error is normal while the node is restarting.
+                // A restarting node does not answer.
                 Err(error) => words.push(format!("{name} does not answer ({error:#})")),
             }
         }
@@ -93,8 +92,8 @@ impl Upgrade {
             (..) => "the nodes do not agree on the schema".to_owned(),
         });
         let is_over = matches!(self.stage, Stage::Over);
-        // If only a canary is upgraded, the nodes continue to run different releases, so they may
-        // have different schema versions.
+        // After the upgrade of a canary, the nodes run different releases, and may have different
+        // schema versions.
         let agree = !is_over || is_mixed || schemas.len() <= 1;
         let is_back = match &self.way_back {
             Some(way) if self.is_begun => way.is_over() && upgraded == 0,
@@ -107,8 +106,8 @@ impl Upgrade {
         })
     }
 
-    /// Continues to rewrite SSTables, one node after the other. If the fault does not rewrite them,
-    /// only counts the files of each node.
+    /// Continues to rewrite SSTables, one node after the other. If the fault does not rewrite
+    /// SSTables, only counts each node's files.
     fn proceed_with_files(
         &mut self,
         world: &mut dyn World,
@@ -152,8 +151,8 @@ impl Upgrade {
         }
     }
 
-    /// Begins the cluster metadata log, if the new release has such a log and all nodes run the new
-    /// release. Returns the report of the node.
+    /// Initialises the cluster metadata log if the new release has such a log and all nodes run it.
+    /// Returns the node's report.
     fn begin_metadata_log(&self, world: &mut dyn World) -> Result<Option<String>> {
         let to = self.to()?;
         let chosen = self.chosen(world);
@@ -171,7 +170,6 @@ impl Upgrade {
 }
 
 impl Upgrade {
-    /// Continues to restart nodes, one after the other.
     fn proceed_with_nodes(&mut self, world: &mut dyn World, mut round: Round) -> Result<Work> {
         let (to, drains) = (self.to()?.clone(), self.drains);
         let way_back = &mut self.way_back;
@@ -213,7 +211,7 @@ fn files(world: &mut dyn World, node: NodeIndex) -> Result<Vec<DataFile>> {
     world.data_files(node, &keyspaces, None)
 }
 
-/// Describes the number of files of each format, such as `3 files of nb`.
+/// Returns the number of files of each format, such as `3 files of nb`.
 fn counted(files: &[DataFile]) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     files.iter().for_each(|file| *counts.entry(file.format()).or_default() += 1);
@@ -227,7 +225,7 @@ fn counted(files: &[DataFile]) -> String {
     }
 }
 
-/// Describes how many files the node has rewritten, and how many it has not.
+/// Describes how many files the node has rewritten.
 fn rewritten(before: &[DataFile], after: &[DataFile]) -> String {
     let gone = before.iter().filter(|file| !after.contains(file)).count();
     if gone == 0 {
@@ -249,7 +247,7 @@ fn drain(world: &mut dyn World, node: NodeIndex) -> Result<()> {
     world.tell(node, drain, DRAIN_LIMIT).map(drop)
 }
 
-/// Stops a node, and starts it with another release. The node keeps that release in later restarts.
+/// Restarts a node with another release, which it also uses for later restarts.
 fn restart(world: &mut dyn World, node: NodeIndex, to: &Release, drains: bool) -> Result<()> {
     if drains {
         drain(world, node)?;

@@ -5,7 +5,6 @@ use cassandra::{Row, View};
 use std::time::Duration;
 use target_spec::NodeIndex;
 
-/// Observations that a client of the nodes makes.
 pub trait Client {
     /// Opens a connection to a node and keeps it open.
     ///
@@ -16,20 +15,16 @@ pub trait Client {
     /// Returns true if the connection of [`Client::connect`] still exists.
     fn is_connected(&mut self) -> bool;
 
-    /// Reads a virtual table of a node.
-    ///
     /// # Errors
-    /// The node does not answer within `limit`.
+    /// The node does not answer within `limit`, or lacks the table.
     fn rows(&mut self, node: NodeIndex, view: View, limit: Duration) -> Result<Vec<Row>>;
 
-    /// Sends a query to a node.
-    ///
     /// # Errors
-    /// The node does not answer within the limit. The error contains the reason.
+    /// The node does not answer within `limit`. The error contains the reason.
     fn ask(&mut self, node: NodeIndex, limit: Duration) -> Result<()>;
 
-    /// Returns the minimum and the maximum of the possible offset of a node's wall clock from the
-    /// client's clock, in ms. A negative offset means that the node's clock is behind.
+    /// Returns the lower and the upper bound, in ms, of the node's wall clock minus the client's
+    /// clock.
     ///
     /// # Errors
     /// The node does not answer within `limit`.

@@ -7,23 +7,19 @@ use serde_json::{Map, Value};
 use std::path::PathBuf;
 use target_spec::NodeIndex;
 
-/// Files of nodes.
 pub trait NodeFiles {
-    /// Returns the path of the largest data file of a node, and its size in bytes. Files of
-    /// Cassandra's own tables are ignored.
+    /// Returns the path of a node's largest data file, and its size in bytes. Files of user tables
+    /// take precedence over those of Cassandra's own tables.
     ///
     /// # Errors
-    /// The node has no such file, or the folders cannot be read.
+    /// The node has no data file, or its folders cannot be read.
     fn data_file(&mut self, node: NodeIndex) -> Result<(PathBuf, u64)>;
 
-    /// Returns true if a node's data folders are empty.
-    ///
     /// # Errors
     /// The folders cannot be read.
     fn is_empty(&mut self, node: NodeIndex) -> Result<bool>;
 
-    /// Returns the data files of a node in these keyspaces. If a snapshot name is given, returns
-    /// the files of that snapshot.
+    /// Returns a node's data files in these keyspaces, or those of a snapshot.
     ///
     /// # Errors
     /// The folders cannot be read.
@@ -34,7 +30,7 @@ pub trait NodeFiles {
         snapshot: Option<&str>,
     ) -> Result<Vec<DataFile>>;
 
-    /// Returns the steps that remove a snapshot of these keyspaces from a node's disk.
+    /// Returns the steps that delete a snapshot of these keyspaces from a node's disk.
     ///
     /// # Errors
     /// The folders cannot be read.
@@ -45,23 +41,23 @@ pub trait NodeFiles {
         tag: &str,
     ) -> Result<Vec<FileStep>>;
 
-    /// Keeps all files of a node that was drained and is stopped.
+    /// Saves all files of a node that was drained and is stopped.
     ///
     /// # Errors
-    /// The host of the node cannot keep the files.
+    /// The node's host cannot save the files.
     fn keep_files(&mut self, node: NodeIndex) -> Result<()>;
 
-    /// Replaces the files of a stopped node by the files that [`NodeFiles::keep_files`] has kept.
+    /// Replaces the files of a stopped node by those that [`NodeFiles::keep_files`] saved.
     ///
     /// # Errors
-    /// No files were kept, or the host of the node cannot replace the files.
+    /// No files were saved, or the node's host cannot replace the files.
     fn put_files_back(&mut self, node: NodeIndex) -> Result<()>;
 
-    /// Returns the steps that change keys in a node's `cassandra.yaml`, and the steps that undo the
-    /// change.
+    /// Returns the step that changes keys in a node's `cassandra.yaml`, and the step that undoes
+    /// the change.
     ///
     /// # Errors
-    /// The file cannot be read, or cassay does not permit changing one of the keys.
+    /// The file cannot be read, or only cassay may set one of the keys.
     fn configured(
         &mut self,
         node: NodeIndex,

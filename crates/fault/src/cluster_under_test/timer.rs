@@ -1,13 +1,12 @@
-//! Clock of a fault's life cycle, which can wait for the order to heal.
+//! Clock of a fault's life cycle.
 
 use std::time::Duration;
 
-/// A clock that also receives the controller's order to heal the fault.
+/// Clock that also receives the controller's order to heal the fault.
 pub trait Timer {
-    /// Returns the time of the monotonic clock, in ns.
+    /// Returns the time of the monotonic clock in ns.
     fn now_ns(&self) -> u64;
 
-    /// Waits for this time, or until the controller orders the healing. Returns true if the healing
-    /// was ordered.
+    /// Waits for this time, or until the order to heal arrives. Returns true if it has arrived.
     fn wait(&mut self, for_: Duration) -> bool;
 }

@@ -12,8 +12,7 @@ use target_spec::{NodeAct, NodeIndex, PerHost, PerNode};
 impl Agents for Live {
     fn nodes(&self) -> PerNode<NodeSeen> {
         let seen = |node: &NodeHandle| NodeSeen {
-            // The process of an attached node is looked up again, because it may be visible only
-            // when the node serves clients.
+            // An attached node's process may be visible only when the node serves clients.
             process: node.process.or_else(|| node.service.as_ref()?.process()),
             is_ours: node.service.is_none(),
             host: node.host,
@@ -78,7 +77,7 @@ impl Agents for Live {
             let newcomer = self.handles.newcomers.remove(host);
             self.handles.nodes.push(newcomer.node);
         }
-        // `agent.started` returns processes that the injection itself has started on another host.
+        // Processes that the injection itself has started on another host.
         let started = agent.started(broken)?;
         for (index, process) in nodes.iter().zip(started) {
             self.handles.nodes[*index].process = Some(process);
@@ -127,8 +126,7 @@ impl Agents for Live {
             return Ok(());
         };
         let healed = self.broken[at].agent.heal(self.broken[at].broken)?;
-        // This fault is removed from the list, because a later healing of all faults must use the
-        // process that runs at that time.
+        // A later healing of all faults must use the process that then runs.
         self.broken.remove(at);
         self.note(&[node], healed.processes);
         Ok(())

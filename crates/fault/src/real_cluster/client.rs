@@ -23,8 +23,7 @@ impl Client for Live {
         let Some(stream) = &self.held else {
             return false;
         };
-        // cassay has sent no request on this connection, so a read can only return the end of the
-        // connection.
+        // cassay has sent no request on this connection, so a read can only show its end.
         match stream.peek(&mut [0]) {
             Ok(bytes) => bytes > 0,
             Err(error) => error.kind() == ErrorKind::WouldBlock,

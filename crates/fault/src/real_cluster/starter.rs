@@ -66,7 +66,7 @@ impl Starter for Live {
         } else {
             known.restartable()?
         };
-        // A node that has lost its data must not start normally, because it would not stream data.
+        // After a normal start, a node without its data would not stream data.
         let what = Injection::Kill(match self.emptied.get(&node) {
             Some(anew) => anew.for_process(again.process),
             None => again,

@@ -1,4 +1,4 @@
-//! Tests of long operations, with nodes that perform them, fail, take too long, or do nothing.
+//! Tests of long operations that succeed, fail, take too long, or have no effect.
 
 mod releases;
 
@@ -9,12 +9,11 @@ use host::process::Identity;
 use serde_json::{Map, Value};
 use target_spec::fault::{FaultKind, Hit, Options};
 
-/// Simulated operations, and their effects on nodes.
+/// Simulated operations and their effects on nodes.
 #[derive(Debug)]
 pub(super) struct Works {
-    /// Duration of an operation.
     takes_ns: u64,
-    /// Reason why the operation fails. `None` if it succeeds.
+    /// Reason why operations fail. `None` if they succeed.
     failure: Option<&'static str>,
     at_work: Option<(Operation, u64)>,
     stopped: Vec<Operation>,
@@ -24,26 +23,26 @@ pub(super) struct Works {
     has_snapshot: bool,
     /// Time that a node takes to start.
     starts_within_ns: u64,
-    /// For each node, the number of its starts, and the time of its last start in ns.
+    /// Number of starts of each node, and time of its last start in ns.
     pub starts: [(u64, u64); 3],
-    /// For each node, true if it has changed settings.
+    /// True if the node has changed settings.
     changed: [bool; 3],
-    /// Time at which nodes that already had changed settings at the start of the test get their
-    /// original settings, in ns.
+    /// Time in ns at which nodes with changed settings from before the test get their original
+    /// settings.
     until_ns: u64,
     /// Node that fails to start with changed settings.
     refuses: Option<NodeIndex>,
-    /// Release of each node. The node is also restarted with this release.
+    /// Release with which each node runs and restarts.
     pub releases: [&'static str; 3],
-    /// True if nodes keep their release even if they are started with another release.
+    /// True if nodes keep their release even if they are started with another one.
     pub stays: bool,
     /// Steps of the upgrade that nodes have performed by short MBean operations.
     pub told: Vec<UpgradeStep>,
-    /// For each node, the release that has written its files.
+    /// Release that has written a node's files.
     pub files: [&'static str; 3],
-    /// For each node, the release that has written its kept files.
+    /// Release that has written a node's saved files.
     pub kept: [Option<&'static str>; 3],
-    /// True if the disks have no space for more links to files.
+    /// True if the disks have no space for further links.
     is_full: bool,
     /// Nodes that were repaired after the downgrade, in order.
     pub repaired: Vec<NodeIndex>,
@@ -76,7 +75,6 @@ impl Default for Works {
 }
 
 impl Works {
-    /// Returns a simulation in which nodes take this time to start, in ns.
     pub fn starting_within(starts_within_ns: u64) -> Works {
         Works {
             starts_within_ns,
@@ -84,7 +82,6 @@ impl Works {
         }
     }
 
-    /// Returns a simulation in which the disks of nodes have no space for kept files.
     pub fn without_room() -> Works {
         Works {
             is_full: true,
@@ -92,7 +89,6 @@ impl Works {
         }
     }
 
-    /// Returns a simulation in which operations fail for this reason.
     pub fn failing(why: &'static str) -> Works {
         Works {
             failure: Some(why),
@@ -100,8 +96,6 @@ impl Works {
         }
     }
 
-    /// Returns a simulation in which nodes keep their release, even if they are started with
-    /// another release.
     pub fn staying() -> Works {
         Works {
             stays: true,
@@ -187,7 +181,7 @@ impl Works {
                 let completed = (self.at_work.is_none()).to_string();
                 vec![row(&[("id", "1"), ("completed", &completed)])]
             }
-            // This is an ordinary compaction, which has only some of the files as inputs.
+            // An ordinary compaction, which has only some of the files as inputs.
             View::Tasks => vec![row(&[
                 ("task_id", "9"),
                 ("keyspace_name", "shop"),
@@ -263,14 +257,13 @@ impl Works {
         *start = (start.0 + 1, now_ns);
     }
 
-    /// Restores the settings of a node, and then starts the node.
     pub fn heal(&mut self, node: NodeIndex, now_ns: u64) {
         self.changed[node.0] = false;
         self.start(node, now_ns);
     }
 }
 
-/// Returns the description of a fourth node that can join the ring on a host.
+/// Returns a fourth node that can join the ring on a host.
 pub(super) fn join(host: HostIndex) -> Join {
     let command = host::process::command("/bin/true".as_ref());
     Join {
@@ -282,8 +275,7 @@ pub(super) fn join(host: HostIndex) -> Join {
     }
 }
 
-/// Returns the bounds of the clock offset. The clock of a node that was started with a shifted
-/// clock is a minute ahead.
+/// Returns the bounds of the clock offset. A shifted clock is a minute ahead.
 pub(super) fn clock_off_ms(broken: &[Injection]) -> [i64; 2] {
     let is_off = broken.iter().any(|what| matches!(what, Injection::Instead { .. }));
     let off_ms = if is_off { 60_000 } else { 0 };
@@ -327,8 +319,7 @@ fn a_snapshot_stays_as_long_as_the_study_says() {
     assert!(!sim.works.has_snapshot && sim.broken.is_empty());
 }
 
-/// The node reports success, and an ordinary compaction runs, but the node does not perform the
-/// requested operation.
+/// An ordinary compaction also runs, which must not count as the requested operation.
 #[test]
 fn a_task_that_reports_success_without_a_trace_is_a_mismatch() {
     for name in [TASKS[0], TASKS[1], "node-snapshot"] {
@@ -409,8 +400,7 @@ fn all_nodes_are_restarted_one_when_the_one_before_it_is_up() {
     );
 }
 
-/// A node that was started shortly before the end needs time to start, but cassay must not start it
-/// again.
+/// cassay must not restart a node that is still starting.
 #[test]
 fn a_round_that_is_too_slow_ends_with_its_current_node() {
     let works = Works {
@@ -444,7 +434,6 @@ fn other_settings_are_rolled_out_and_back() {
     assert_eq!(sim.works.starts.map(|(count, _)| count), [2, 2, 2]);
 }
 
-/// Only the nodes that the change has reached are restarted again.
 #[test]
 fn a_node_that_fails_with_other_settings_gets_its_own_back() {
     let works = Works {
@@ -462,8 +451,7 @@ fn a_node_that_fails_with_other_settings_gets_its_own_back() {
     assert_eq!(sim.works.changed, [false; 3]);
 }
 
-/// A killed command had changed the settings of one node, and the agent of that node rolls the
-/// change back during the test.
+/// The agent of a node rolls back the change of a killed command during the test.
 #[test]
 fn settings_that_vanish_while_awaited_are_not_the_earlier_ones() {
     let works = Works {

@@ -1,5 +1,4 @@
-//! Simulation of three hosts with one node each. Faults, observations and healing use a simulated
-//! clock.
+//! Simulation of three hosts with one node each, on a simulated clock.
 
 mod agents;
 mod client;
@@ -21,39 +20,37 @@ use long_operations::Works;
 use std::sync::LazyLock;
 use target_spec::fault::{FaultKind, FaultPlace, Hit, KINDS, Options, Sides};
 
-/// Process identity of every simulated node, which is that of the test process.
+/// Process of every simulated node: the test process.
 static OWN: LazyLock<Identity> = LazyLock::new(Identity::own);
 
-/// Three simulated hosts with one node each. One of the nodes is the target. Fields select the
-/// errors to simulate.
+/// Three simulated hosts with one node each, one of them the target. Fields select the errors to
+/// simulate.
 #[derive(Default)]
 pub(super) struct Sim {
     pub now_ns: u64,
-    /// Time at which the order to heal arrives, in ns.
+    /// Time at which the order to heal arrives.
     pub ordered_ns: u64,
     pub broken: Vec<Injection>,
     pub injected: Vec<Duration>,
     /// Renewals of the agents' deadline, each with its time and the new duration.
     pub renewed: Vec<(u64, Duration)>,
-    /// True if the fault affects a node other than the observed node.
+    /// True if the fault affects another node than the observed one.
     pub breaks_another: bool,
     /// True if no observation is possible.
     pub nobody_looks: bool,
-    /// Time until which no observation is possible, in ns, because the host that makes it is being
-    /// healed.
+    /// Time until which no observation is possible, because the host is being healed.
     pub unseen_until_ns: u64,
-    /// Time until which the disk is slow because of an earlier fault, in ns.
+    /// Time until which the disk is slow because of an earlier fault.
     pub slow_until_ns: u64,
-    /// Time until which the volume has another fault, in ns.
+    /// Time until which the volume has another fault.
     pub taken_until_ns: u64,
-    /// True if the observing program of the study fails.
+    /// True if the study's observing program fails.
     pub is_blind: bool,
     /// True if the node never answers.
     pub silent: bool,
-    /// Time until which the node does not answer, in ns, because it is recovering from an earlier
-    /// fault.
+    /// Time until which the node does not answer, because it recovers from an earlier fault.
     pub recovers_ns: u64,
-    /// True if the hosts are remote machines, without a switch.
+    /// True if the hosts are remote machines without a switch.
     pub are_machines: bool,
     /// Packet losses on machines, each with the host that drops the packets.
     pub own_losses: Vec<(HostIndex, HostLoss)>,
@@ -65,32 +62,28 @@ pub(super) struct Sim {
     /// True if the agent has already healed the fault.
     pub healed_before: bool,
     pub restarts_count: usize,
-    /// Time at which the fault was healed, in ns.
     pub healed_ns: u64,
-    /// True if some of the data that the fault should remove remains.
+    /// True if some data remains that the fault should remove.
     pub keeps_data: bool,
     /// True if the other nodes never remove the node from their ring.
     pub stays_member: bool,
     /// True if the other nodes consider the node down although it is up again.
     pub stays_down: bool,
-    /// True if the other nodes consider the node down until it is restarted once more.
+    /// True if the other nodes consider the node down until another restart.
     pub is_shunned: bool,
-    /// Time until which the node streams data after it is up again, in ns.
+    /// Time until which the restarted node streams data.
     pub streams_until_ns: u64,
-    /// Running operations, each with the node, the operation, and the time at which the operation
-    /// ends.
+    /// Running operations, each with its node and the time of its end in ns.
     pub at_work: Vec<(NodeIndex, Operation, u64)>,
-    /// Time at which the node's pod was deleted, in ns.
+    /// Time of the deletion of the node's pod.
     pub pod_gone_ns: Option<u64>,
-    /// Time at which the operator began to replace the pods one after the other, in ns.
+    /// Time at which the operator began to replace the pods one after the other.
     pub rolled_ns: Option<u64>,
-    /// True if a network policy isolates the node.
     pub is_isolated: bool,
-    /// State of the long operations.
     pub works: Works,
-    /// Time at which the added node started, in ns. `None` if no node was added.
+    /// Start time of the added node. `None` if no node was added.
     pub added_ns: Option<u64>,
-    /// Time that the added node takes to join, in ns.
+    /// Time that the added node takes to join.
     pub joins_within_ns: u64,
 }
 
@@ -100,7 +93,7 @@ pub(super) const HIT: NodeIndex = NodeIndex(0);
 
 pub(super) const HIT_HOST: HostIndex = HostIndex(0);
 
-/// Returns the host of a node, which has the same index because each host has one node.
+/// Each host has one node with the same index.
 fn host_of(node: NodeIndex) -> HostIndex {
     HostIndex(node.0)
 }
@@ -145,8 +138,8 @@ impl Sim {
         self.silent || recovers || self.has_stopped || self.is(mutes)
     }
 
-    /// Returns true if packets from one host to another are lost. `None` represents the machine
-    /// that runs the clients.
+    /// Returns true if packets from one host to another are lost. `None` is the machine that runs
+    /// the clients.
     fn is_cut(&self, from: Option<HostIndex>, to: Option<HostIndex>) -> bool {
         let link = |at: Option<HostIndex>| {
             at.map_or(host::Link::Machine, |at| host::Link::Host(at.number()))
@@ -156,8 +149,7 @@ impl Sim {
         self.is(|what| match what {
             Injection::LinkDown(_) => !self.is_elsewhere() && (from == hit || to == hit),
             Injection::Packets(losses) => losses.iter().any(|loss| {
-                // A loss with ports affects only packets of clients, because other packets use
-                // other ports.
+                // A loss with ports affects only packets of clients.
                 let is_ours = loss.tcp_ports.is_empty() || from == host::Link::Machine;
                 loss.share == 1.0 && is_ours && loss.from.contains(&from) && loss.to.contains(&to)
             }),
@@ -165,8 +157,8 @@ impl Sim {
         })
     }
 
-    /// Returns true if a machine drops packets to `port` of host `to`, or the responses to these
-    /// packets. The sender is the host `from`, or the client if it is `None`.
+    /// Returns true if a machine drops packets to `port` of the host `to`, or the responses. `from`
+    /// is the sending host, or `None` for the client.
     fn is_lost(&self, from: Option<HostIndex>, to: HostIndex, port: u16) -> bool {
         let hosts = self.hosts();
         self.own_losses.iter().any(|(at, loss)| {
@@ -200,7 +192,6 @@ impl Sim {
         broken.unwrap_or((Attempt::Took(Duration::from_millis(usual_ms)), took))
     }
 
-    /// Returns the simulated result of the observing program that a study defines.
     fn program_result(&self) -> host::ProgramResult {
         let is_broken = self.is(|what| matches!(what, Injection::Command { .. }));
         host::ProgramResult {
@@ -299,7 +290,6 @@ impl Timer for Sim {
     }
 }
 
-/// Returns the target of a kind of fault in this simulation.
 pub(super) fn hit(kind: &FaultKind) -> Hit {
     match kind.place {
         FaultPlace::Node => Hit::Node(HIT),
@@ -323,8 +313,7 @@ pub(super) fn course(kind: &FaultKind, mut sim: Sim) -> (FaultVerdict, Vec<LifeC
     (outcome.verdict(), outcome.steps, sim)
 }
 
-/// Returns the kinds of faults that are injected immediately. The module `works` tests the other
-/// kinds.
+/// Returns the kinds of faults with an immediate injection.
 pub(super) fn at_once() -> impl Iterator<Item = &'static FaultKind> {
     KINDS.iter().filter(|kind| !kind.length.works())
 }

@@ -1,4 +1,4 @@
-//! Tests of faults whose injection takes some time: shifted clocks, and added nodes.
+//! Tests of faults whose injection takes some time: shifted clocks and added nodes.
 
 use super::long_operations::{Works, run_fault};
 use super::*;
@@ -20,8 +20,7 @@ fn a_clock_offset_has_the_requested_size_and_direction() {
     assert_eq!(verdict, FaultVerdict::Mismatch, "another one was started");
 }
 
-/// The other nodes consider the node down, because it announced a later gossip generation before.
-/// It still answers clients.
+/// The other nodes consider the node down because it announced a later gossip generation before.
 #[test]
 fn a_node_that_all_others_hold_to_be_down_is_started_once_more() {
     let mut sim = Sim {
@@ -48,8 +47,8 @@ fn a_node_that_all_others_hold_to_be_down_is_started_once_more() {
     assert!(whole.words.contains(up), "{whole:?}");
 }
 
-/// In an earlier version, the clock of a node that takes half a minute to start was shifted for
-/// half a minute less than planned.
+/// Earlier, the clock of a node with a start of half a minute was shifted for half a minute less
+/// than planned.
 #[test]
 fn agents_leave_a_fault_in_preparation_while_it_is_renewed() {
     let mut sim = Sim {
@@ -101,7 +100,7 @@ fn a_node_that_is_added_joins_and_leaves_again() {
     let told: Vec<_> = sim.at_work.iter().map(|(node, what, _)| (*node, what)).collect();
     assert_eq!(told, [(sim::ADDED, &Operation::Decommission)]);
 
-    // A node that has not joined by this time has no data, so it is not decommissioned.
+    // A node that has not joined has no data, so it is not decommissioned.
     let (verdict, steps, sim) = add(60 * S);
     assert_eq!(
         verdict,
@@ -115,8 +114,7 @@ fn a_node_that_is_added_joins_and_leaves_again() {
     assert_eq!(sim.at_work.len(), 0);
 }
 
-/// A node refuses to remove another node that it considers up, so the removal begins only after
-/// that node is marked down.
+/// A node refuses to remove another node that it considers up.
 #[test]
 fn a_fault_time_counts_from_when_peers_mark_the_node_down() {
     for (name, acts) in [("node-remove", true), ("node-decommission", false)] {

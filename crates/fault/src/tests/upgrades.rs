@@ -101,8 +101,6 @@ fn taken_back(line: &str, nodes: &[usize]) -> Options {
     }
 }
 
-/// The node that was upgraded last is rolled back first. Each node gets its kept files back.
-/// Repairs begin when all nodes run the same release.
 #[test]
 fn nodes_go_back_with_the_files_that_they_had_and_are_repaired() {
     let (verdict, steps, sim) = upgrades(Works::default(), taken_back("5.0", &[0, 2]));
@@ -132,8 +130,8 @@ fn nodes_go_back_with_the_files_that_they_had_and_are_repaired() {
     assert!(last.words.contains("node1 is 4.1.10"), "{last:?}");
 }
 
-/// If nodes are rolled back, the duration in the study counts from the time when the canary is up.
-/// Otherwise it counts from the injection.
+/// With a rollback, the duration counts from the time when the canary is up. Otherwise it counts
+/// from the injection.
 #[test]
 fn a_canary_holds_for_its_time_from_when_it_was_upgraded() {
     let kind = FaultKind::find("rolling-upgrade").unwrap();
@@ -151,8 +149,7 @@ fn a_canary_holds_for_its_time_from_when_it_was_upgraded() {
     assert_eq!(healing.at_ns, 60 * S, "{steps:#?}");
 }
 
-/// The rollback includes a node that kept its former release although it was started with the new
-/// release.
+/// The node kept its former release although it was started with the new one.
 #[test]
 fn a_node_that_does_not_become_the_other_release_goes_back_too() {
     let (verdict, steps, sim) = upgrades(Works::staying(), taken_back("5.0", &[1]));

@@ -1,5 +1,5 @@
-//! Sends changes of a running load to several clients in time. Each change has a time on the
-//! client's own clock.
+//! Sends changes of a running load to several clients in time, each with a time on the client's own
+//! clock.
 //!
 //! Invariant: if a client learns too late of the start of its window or the end of its load, its
 //! load differs from that of the others. The controller always detects this.
@@ -13,9 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Minimum time between sending a change and the change itself, in ns. The controller adds
-/// `WAYS_AHEAD` times the largest error bound of a client's clock offset, because this bound
-/// measures the transit time. So each client receives the change in time, even on an overloaded
-/// machine.
+/// `WAYS_AHEAD` times the largest error bound of a clock offset, which measures the transit time.
+/// So the change arrives in time, even on an overloaded machine.
 const AHEAD_NS: u64 = clock::SECOND_NS;
 const WAYS_AHEAD: u64 = 10;
 
@@ -48,10 +47,9 @@ impl FleetLoad {
         }
     }
 
-    /// Sends a change to all clients. Each client gets times on its own clock. They have the same
-    /// distance from the client's start line as the local times from the local start line. The
-    /// function does not wait for answers. A client that does not receive the change soon counts as
-    /// silent, and a client that received it too late is reported.
+    /// Sends a change to all clients, without waiting for answers. Times on a client's clock have
+    /// the same distance from its start line as the local times from the local one. A client that
+    /// does not receive the change counts as silent, and one that receives it too late is reported.
     fn tell(&self, what: impl Fn(&dyn Fn(u64) -> u64) -> Steer) {
         for (number, link) in self.links.iter().enumerate() {
             let said = &self.said[number];
@@ -71,8 +69,8 @@ impl FleetLoad {
     }
 }
 
-/// Returns the time by which a client learned of a change too late. Returns `None` if the client
-/// learned of the change in time.
+/// Returns the time by which a client learned of a change too late. Returns `None` if it was in
+/// time.
 fn late_ns(told: Steer, heard: HeardAt) -> Option<u64> {
     let late_ns = heard.at_ns.saturating_sub(told.first_ns()?);
     (late_ns > 0).then_some(late_ns)
@@ -90,8 +88,7 @@ pub(super) fn too_late(ns: u64) -> String {
 mod tests {
     use super::*;
 
-    /// A change with a window is late if it arrives after the start of the window. The end of the
-    /// window does not matter.
+    /// Only the start of a window counts.
     #[test]
     fn a_client_that_hears_of_a_time_after_it_has_come_is_late() {
         let measure = Steer::Measure {

@@ -1,5 +1,5 @@
-//! Tests that objects of cass-operator and k8ssandra-operator are parsed. The tests replace
-//! `kubectl` by a script that prints the content of files.
+//! Tests with objects of cass-operator and k8ssandra-operator. A script that prints files replaces
+//! `kubectl`.
 
 use super::*;
 use serde_json::json;
@@ -90,8 +90,7 @@ fn a_secret_is_read_and_never_said() {
     assert!(!error.contains("hunter2"), "{error}");
 }
 
-/// Creates a `kubectl` that returns the given answer to each given question. Like the real
-/// `kubectl`, it refuses other questions.
+/// Creates a `kubectl` that answers these questions and, like the real one, refuses others.
 fn answering(answers: &[(&str, Value)]) -> (tempfile::TempDir, Kubectl) {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
@@ -103,8 +102,7 @@ fn answering(answers: &[(&str, Value)]) -> (tempfile::TempDir, Kubectl) {
     }
     script += "*) echo \"Error from server (NotFound): $* not found\" >&2; exit 1 ;;\nesac\n";
     let program = folder.path().join("kubectl");
-    // The script is first written under another name, because a file cannot be executed while it is
-    // open for writing.
+    // A file cannot be executed while it is open for writing.
     let new = folder.path().join("new");
     std::fs::write(&new, script).unwrap();
     std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o700)).unwrap();

@@ -1,10 +1,9 @@
-//! Runs a program and reads its answer, with limits on the time and on the number of bytes. cassay
-//! uses only this module to run programs that answer a query.
+//! Runs a program and reads its output, with limits on the time and on the number of bytes. cassay
+//! runs all programs that answer a query through this module.
 //!
 //! A program may wait forever, print more than fits into memory, or leave children behind that keep
-//! its pipes open. This module never blocks the caller for longer than the time limit. After that
-//! time, it kills the program's process group. It does not wait for other processes that have the
-//! pipes open.
+//! its pipes open. After the time limit, this module kills the program's process group. It does not
+//! wait for other processes that have the pipes open.
 
 use super::{Life, is_interrupted, spawn};
 use anyhow::{Context, Result, bail};
@@ -17,29 +16,28 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// Duration of one wait for a program. cassay notices the end of the program, or Ctrl-C, with at
-/// most this delay.
+/// Duration of one wait, and maximum delay in noticing the end of the program or Ctrl-C.
 const TICK: Duration = Duration::from_millis(20);
 const PIECE_BYTES: usize = 64 << 10;
-/// Maximum number of pieces to read between two checks of the clock. It is enough for a full pipe
-/// of the largest size, which is 1 MiB.
+/// Maximum number of pieces between two checks of the clock, enough for a full pipe of the largest
+/// size (1 MiB).
 const PIECES_AT_ONCE: usize = 17;
 
-/// Maximum number of bytes in each of the two streams of an answer. The largest answers are pod
-/// lists of large clusters.
+/// Maximum number of bytes in each of the two output streams. The largest answers are pod lists of
+/// large clusters.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 
-/// Limit on the time that a program may take.
+/// Time limit for a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
     /// Time after which cassay ends the program.
     pub limit: Duration,
     /// True if Ctrl-C ends the program earlier. False for a program that cleans up after another
-    /// program.
+    /// one.
     pub heeds_interrupt: bool,
 }
 
-/// One of the two streams of a program.
+/// Output stream of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// Standard output.
@@ -48,18 +46,15 @@ pub enum Stream {
     Errors,
 }
 
-/// The answer of a program that ended without being killed by cassay.
+/// Output of a program that ended by itself.
 #[derive(Debug)]
 pub struct Answer {
-    /// Exit status of the program.
     pub status: ExitStatus,
-    /// All bytes of the program's output.
     pub output: Vec<u8>,
-    /// All bytes of the program's error stream.
     pub errors: Vec<u8>,
 }
 
-/// Error for a program that took too long, so that cassay has ended it.
+/// Error for a program that cassay has ended after the time limit.
 #[derive(Debug)]
 pub struct Late {
     program: String,
@@ -80,7 +75,7 @@ impl std::fmt::Display for Late {
 impl std::error::Error for Late {}
 
 impl Patience {
-    /// Returns a patience with the limit `limit`. Ctrl-C ends the program earlier.
+    /// Creates a limit that Ctrl-C shortens.
     pub fn up_to(limit: Duration) -> Patience {
         Patience {
             limit,
@@ -89,11 +84,11 @@ impl Patience {
     }
 }
 
-/// Runs a program, sends it `input`, and waits for its answer.
+/// Runs a program with `input`, and waits for its output.
 ///
 /// # Errors
-/// The program cannot be started, takes longer than `patience`, or prints more than 64 MiB into one
-/// stream. Ctrl-C also causes an error. In all cases but the first, cassay ends the program.
+/// The program cannot be started, takes longer than `patience`, prints more than 64 MiB into one
+/// stream, or is interrupted by Ctrl-C. cassay ends a started program.
 pub fn ask(command: Command, input: &[u8], patience: Patience) -> Result<Answer> {
     let program = command.get_program().to_string_lossy().into_owned();
     let (mut output, mut errors) = (Vec::new(), Vec::new());
@@ -119,8 +114,8 @@ pub fn ask(command: Command, input: &[u8], patience: Patience) -> Result<Answer>
     })
 }
 
-/// Runs a program, sends it `input`, and passes its output to `take` as it arrives. Returns `None`
-/// if the program took longer than `patience`. In that case, cassay has killed its process group.
+/// Runs a program with `input`, and passes its output to `take` as it arrives. Returns `None` if
+/// the program took longer than `patience` and cassay has killed its process group.
 ///
 /// # Errors
 /// The program cannot be started, Ctrl-C ended it, or `take` refuses the output.
@@ -143,8 +138,7 @@ pub fn listen(
     loop {
         let said_all = running.hear(&mut take).with_context(|| format!("listen to {program}"))?;
         if let Some(status) = running.status()? {
-            // Children of the program may keep the pipes open for longer, but all output of the
-            // program itself has arrived by now.
+            // All output of the program has arrived. Its children may keep the pipes open.
             running.hear(&mut take)?;
             return Ok(Some(status));
         }
@@ -162,8 +156,7 @@ pub fn listen(
     }
 }
 
-/// A program with non-blocking pipes. Dropping this value ends the whole process group of the
-/// program.
+/// Program with non-blocking pipes. Dropping this value kills the program's process group.
 struct Running<'i> {
     child: Child,
     input: &'i [u8],
@@ -216,8 +209,8 @@ impl<'i> Running<'i> {
                 Ok(count) => self.input = &self.input[count..],
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                // The program may have closed its input because it has ended. Its exit status and
-                // output then explain the reason.
+                // If the program has closed its input because it ended, its exit status and output
+                // explain the reason.
                 Err(_) => break,
             }
         }
@@ -247,7 +240,7 @@ impl<'i> Running<'i> {
     }
 }
 
-/// Reads the available output of a stream. Returns true if the stream has ended.
+/// Reads the available output of a stream. Returns true at its end.
 fn drained(
     stream: &mut Option<impl Read>,
     piece: &mut [u8],
@@ -273,8 +266,8 @@ impl Drop for Running<'_> {
         if self.has_ended {
             return;
         }
-        // Killing the group is safe. The status of the child has not been collected yet, so the
-        // kernel cannot have reused the ids of the child and its group.
+        // The child's status has not been collected, so the kernel cannot have reused the ids of
+        // the child and its group.
         if let Some(group) = Pid::from_raw(self.child.id().cast_signed()) {
             let _ = kill_process_group(group, Signal::KILL);
         }
@@ -314,7 +307,7 @@ mod tests {
         let input: Vec<u8> = (0..1_000_000u32).map(|n| (n % 251) as u8).collect();
         let answer = ask(shell("cat"), &input, LONG).unwrap();
         assert!(answer.output == input, "{} bytes", answer.output.len());
-        // A program that does not read its input must not make cassay wait.
+        // A program that does not read its input must not block cassay.
         assert!(ask(shell("true"), &input, LONG).unwrap().status.success());
     }
 

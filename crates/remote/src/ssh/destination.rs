@@ -1,6 +1,5 @@
-//! Destination of an agent, as a user names it: a machine that `ssh` finds, or a pod that `kubectl`
-//! finds. Invariant: these programs and shells interpret every part of a destination only as a
-//! name.
+//! Destination of an agent: a machine for `ssh`, or a pod for `kubectl`. Invariant: these programs
+//! and shells interpret every part of a destination only as a name.
 
 use anyhow::{Result, ensure};
 use std::fmt;
@@ -8,25 +7,24 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Machine or pod in which this program runs as an agent, and the program that connects to it.
+/// Machine or pod for an agent, and the program that connects to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination {
     place: DestinationKind,
-    /// Program that connects to the destination: `ssh` or `kubectl`.
+    /// `ssh` or `kubectl`.
     program: PathBuf,
     folder: Option<String>,
     agent: String,
     fate: Option<Fate>,
 }
 
-/// Function that finds out why a destination does not answer any more. cassay calls this function
-/// once, and it may take a few seconds.
+/// Function that determines why a destination no longer answers. cassay calls it once, and it may
+/// take a few seconds.
 #[derive(Clone)]
 pub struct Fate(Arc<dyn Fn() -> Option<String> + Send + Sync>);
 
 impl Fate {
-    /// Creates a value from the function `told`, which returns the reason why the destination does
-    /// not answer any more, if it is known.
+    /// Creates a value from a function that returns the reason, if it is known.
     pub fn new(told: impl Fn() -> Option<String> + Send + Sync + 'static) -> Fate {
         Fate(Arc::new(told))
     }
@@ -42,7 +40,7 @@ impl fmt::Debug for Fate {
     }
 }
 
-/// All fates compare as equal, so that they do not affect the equality of two destinations.
+/// All fates are equal, so that they do not affect the equality of destinations.
 impl PartialEq for Fate {
     fn eq(&self, _: &Fate) -> bool {
         true
@@ -51,57 +49,50 @@ impl PartialEq for Fate {
 
 impl Eq for Fate {}
 
-/// Kind of the destination: a machine or a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DestinationKind {
-    /// A machine, with the name that `ssh` uses.
+    /// Machine, with the name that `ssh` uses.
     Machine { ssh: String, is_root_wanted: bool },
-    /// A container of a pod.
     Pod(Pod),
 }
 
-/// A container of a pod, with the names that `kubectl` uses.
+/// Container of a pod, with the names that `kubectl` uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pod {
     /// Context in the user's configuration of `kubectl`. `None` means the current context.
     pub context: Option<String>,
-    /// Namespace of the pod.
     pub namespace: String,
-    /// Name of the pod.
     pub name: String,
-    /// Name of the container within the pod.
     pub container: String,
-    /// Kubernetes node on which the pod runs.
+    /// Kubernetes node that runs the pod.
     pub node: String,
     /// Address of the pod in the pod network, if known.
     pub address: Option<IpAddr>,
 }
 
 /// Returns true if `kubectl` interprets a text as one name, and not as an option, a type or several
-/// words. Kubernetes itself refuses more names. The crate `target_spec` implements that stricter
-/// rule.
+/// words. The crate `target_spec` implements Kubernetes' stricter rule.
 fn is_one_name(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     text.starts_with(is_plain) && text.chars().all(|c| is_plain(c) || c == '-' || c == '.')
 }
 
-/// Returns true if a text can be the name of a context. Such a name may have any characters except
-/// control characters, but must not look like an option.
+/// Returns true if a text can be the name of a context: any characters except control characters,
+/// but not like an option.
 pub fn is_context_name(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('-') && !text.chars().any(char::is_control)
 }
 
 impl Destination {
-    /// Creates the destination of a machine. `ssh` is HOST, USER@HOST or `ssh://USER@HOST:PORT`, as
-    /// the program `ssh` interprets them. If `sudo` is true, the agent runs as root. For this,
-    /// cassay uses `sudo -n` unless the user is already root. cassay copies the program into
-    /// `folder` on the machine, and runs it there. The agent writes its files into the same folder.
-    /// Without a folder, cassay copies the program into the user's cache.
+    /// Creates the destination of a machine. `ssh` is HOST, USER@HOST or `ssh://USER@HOST:PORT`.
+    /// With `sudo`, the agent runs as root, by `sudo -n` unless the user is already root. `folder`
+    /// on the machine contains the program and the agent's files. Without a folder, the program is
+    /// in the user's cache.
     ///
     /// # Errors
-    /// The name or the folder is invalid. The error states the valid form.
+    /// The name or the folder is invalid. The error contains the valid form.
     pub fn new(ssh: &str, sudo: bool, folder: Option<&str>) -> Result<Destination> {
-        // `ssh` passes names on to shells if its configuration uses `%h` or `%r`.
+        // `ssh` passes names to shells if its configuration uses `%h` or `%r`.
         let is_plain = |c: char| c.is_ascii_graphic() && !"\"'`$;&|<>(){}*?!#,".contains(c);
         ensure!(
             ssh.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
@@ -120,11 +111,11 @@ impl Destination {
         })
     }
 
-    /// Creates the destination of a container of a pod. cassay copies the program into `folder` in
-    /// the container. This folder must be writable, and must not be mounted with noexec.
+    /// Creates the destination of a container. cassay copies the program into `folder` in the
+    /// container, which must be writable and not mounted with noexec.
     ///
     /// # Errors
-    /// The name or the folder is invalid. The error states the valid form.
+    /// A name or the folder is invalid. The error contains the valid form.
     pub fn from_pod(pod: Pod, folder: &str) -> Result<Destination> {
         for name in [&pod.namespace, &pod.name, &pod.container] {
             ensure!(
@@ -148,8 +139,7 @@ impl Destination {
         })
     }
 
-    /// Returns this destination with the program `program` instead of the `ssh` or `kubectl` in the
-    /// search path.
+    /// Replaces `ssh` or `kubectl` in the search path by `program`.
     #[must_use]
     pub fn by_program(self, program: &Path) -> Destination {
         Destination {
@@ -158,9 +148,8 @@ impl Destination {
         }
     }
 
-    /// Returns this destination with another name for the agent than `machine`. The name must
-    /// consist of letters, digits and `-`, and must not begin with `-`. Otherwise the name remains
-    /// unchanged.
+    /// Sets the name of the agent, which is `machine` by default. Ignores a name with other
+    /// characters than letters, digits and `-`, or with an initial `-`.
     #[must_use]
     pub fn for_agent(self, name: &str) -> Destination {
         let is_plain_char = |c: char| c.is_ascii_alphanumeric() || c == '-';
@@ -174,8 +163,7 @@ impl Destination {
         Destination { agent, ..self }
     }
 
-    /// Returns this destination with a function that finds out why the destination does not answer
-    /// any more.
+    /// Sets the function that determines why the destination no longer answers.
     #[must_use]
     pub fn with_fate(self, fate: Fate) -> Destination {
         Destination {
@@ -188,12 +176,11 @@ impl Destination {
         self.fate.clone()
     }
 
-    /// Returns the name of the agent.
     pub fn agent(&self) -> &str {
         &self.agent
     }
 
-    /// Returns the name of the destination: the name of the machine for `ssh`, or of the pod.
+    /// Returns the name of the machine for `ssh`, or of the pod.
     pub fn name(&self) -> &str {
         match &self.place {
             DestinationKind::Machine { ssh, .. } => ssh,
@@ -217,7 +204,6 @@ impl Destination {
         &self.program
     }
 
-    /// Returns true if the agent must become root.
     pub fn is_root_wanted(&self) -> bool {
         matches!(
             self.place,
@@ -228,12 +214,12 @@ impl Destination {
         )
     }
 
-    /// Returns the folder for the program and for the agent's files, if the destination has one.
+    /// Returns the folder for the program and the agent's files, if the destination has one.
     pub fn folder(&self) -> Option<&str> {
         self.folder.as_deref()
     }
 
-    /// Returns a command line that runs `words` at the destination, for display to the user.
+    /// Returns a command line that runs `words` at the destination, for messages.
     pub(super) fn command_words(&self, words: &str) -> String {
         match &self.place {
             DestinationKind::Machine { ssh, .. } => format!("ssh {ssh} {words}"),
@@ -252,8 +238,7 @@ impl Destination {
     }
 }
 
-/// Checks the name of the folder for the program on the machine `whose`. Returns the name without a
-/// slash at its end.
+/// Checks the name of the program's folder on the machine `whose`. Removes a slash at its end.
 fn plain_folder(whose: &str, folder: &str) -> Result<String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._+@=:,-".contains(c);
     let is_below = folder.split('/').all(|part| part != ".." && part != ".");

@@ -1,5 +1,5 @@
-//! Reasons why an agent cannot run at a destination. This module converts the output of `ssh`,
-//! `kubectl`, a login shell or `sudo` to a sentence that names the next step for the user.
+//! Reasons why an agent cannot run at a destination, derived from the output of `ssh`, `kubectl`, a
+//! login shell or `sudo`, with the next step for the user.
 //!
 //! The known messages come from OpenSSH 7.6 to 10, kubectl and Kubernetes 1.34, sudo 1.8 and 1.9,
 //! dash, bash and busybox. cassay reports unknown messages verbatim.
@@ -11,14 +11,14 @@ use rows::{BEFORE_LOGIN, BY_KUBECTL, BY_LOGIN, BY_OTHERS, BY_SSH_ITSELF, Row};
 use std::fmt;
 use std::process::ExitStatus;
 
-/// Number of last lines of the output to examine. The message about a changed key has 14 lines, and
-/// a banner may come before it.
+/// Number of examined lines at the end of the output. The message about a changed key has 14 lines,
+/// and a banner may precede it.
 const LINES_MAX: usize = 20;
 
-/// Maximum length of an unknown message in a report, in characters.
+/// Maximum length of an unknown message, in characters.
 const MESSAGE_CHARS_MAX: usize = 1000;
 
-/// Exit status of `ssh` for errors of `ssh` itself.
+/// Exit status of `ssh` for its own errors.
 const BY_SSH: i32 = 255;
 
 /// Reason why an agent cannot be started at a destination.
@@ -30,8 +30,8 @@ pub struct Refusal {
     pub cause: String,
     /// Remedy for the user, if known.
     pub hint: Option<String>,
-    /// True if the sshd of the machine closed the connection before authentication, perhaps because
-    /// it was busy.
+    /// True if the machine's sshd closed the connection before authentication, perhaps because it
+    /// was busy.
     pub(super) is_before_login: bool,
 }
 
@@ -52,7 +52,7 @@ impl Refusal {
         }
     }
 
-    /// Returns this reason with a remark on the number of attempts.
+    /// Adds a remark on the number of attempts.
     pub(super) fn after_tries(mut self, count: u32) -> Refusal {
         self.cause = format!("{}, {count} times in a row", self.cause);
         self
@@ -60,7 +60,7 @@ impl Refusal {
 }
 
 impl Refusal {
-    /// Returns the cause and the hint without the destination.
+    /// Returns the cause and the hint, without the destination.
     pub fn why(&self) -> String {
         match &self.hint {
             Some(hint) => format!("{}\nhint: {hint}", self.cause),
@@ -77,12 +77,12 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// The machines of a group that cassay cannot reach.
+/// Unreachable machines of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreachedMachines {
     /// Number of machines in the group.
     pub count_wanted: usize,
-    /// Unreachable machines with the reasons, in the order of the machines in the group.
+    /// Unreachable machines with the reasons, in the order of the group.
     pub refusals: Vec<Refusal>,
 }
 
@@ -106,7 +106,6 @@ impl std::error::Error for UnreachedMachines {}
 /// Problem that prevents the start of an agent.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// A problem with a known cause.
     Told { cause: String, hint: Option<String> },
     /// The connection to the destination has ended, or the destination does not answer.
     BrokeOff(End),
@@ -120,7 +119,7 @@ impl Trouble {
         }
     }
 
-    /// Converts an error of this program, which may include a hint, to a problem.
+    /// Converts an error of this program, which may include a hint.
     pub(super) fn from_error(error: &anyhow::Error) -> Trouble {
         let words = format!("{error:#}");
         let (cause, hint) = match words.split_once("\nhint: ") {
@@ -131,7 +130,7 @@ impl Trouble {
     }
 
     /// Converts an obstacle that the script at the destination has reported. `lines` contains the
-    /// last lines of the error output.
+    /// end of the error output.
     pub(super) fn from_obstacle(wanted: &Destination, obstacle: &str, lines: &[String]) -> Trouble {
         let (what, folder) = obstacle.split_once(' ').unwrap_or((obstacle, ""));
         let other = "name another folder for the program (`folder`)";
@@ -174,10 +173,10 @@ impl Trouble {
     }
 }
 
-/// Description of the end of a connection to a machine.
+/// End of a connection to a machine.
 #[derive(Debug)]
 pub(super) struct End {
-    /// Description of the step in which the connection ended, or of the unexpected answer.
+    /// Description of the step in which the connection ended, or of the unexpected response.
     pub(super) words: String,
     /// Exit status of `ssh` or `kubectl`. `None` if it has not ended.
     pub(super) status: Option<ExitStatus>,
@@ -191,9 +190,7 @@ pub(super) struct End {
 pub(super) enum Stage {
     /// cassay has not received a marked line yet.
     Login,
-    /// The script is running.
     Script,
-    /// The program is starting.
     Program,
 }
 
@@ -243,8 +240,7 @@ impl End {
         self.status.and_then(|status| status.code())
     }
 
-    /// Returns the last lines of the output. Earlier lines are omitted, because they do not explain
-    /// the end.
+    /// Returns the last lines of the output, which may explain the end.
     fn last_lines(&self) -> &[String] {
         let from = self.lines.len().saturating_sub(LINES_MAX);
         &self.lines[from..]
@@ -285,7 +281,7 @@ impl End {
     }
 
     /// Explains the exit statuses 126 and 127, with which a shell reports a program that it cannot
-    /// start. Returns `None` for any other status.
+    /// start.
     fn not_started(&self, wanted: &Destination) -> Option<Refusal> {
         let line = self.lines.last().map_or("ssh reported no reason", String::as_str);
         let (cause, hint) = match (self.stage, self.code()?) {
@@ -309,8 +305,7 @@ impl End {
         })
     }
 
-    /// Returns a cause that contains the end of an unknown message verbatim, and a hint if cassay
-    /// has one.
+    /// Returns a cause with the end of an unknown message, and a hint if cassay has one.
     fn as_it_stands(&self, wanted: &Destination) -> (String, Option<String>) {
         let said = self.last_lines().join("; ");
         let surplus = said.chars().count().saturating_sub(MESSAGE_CHARS_MAX);

@@ -1,6 +1,6 @@
-//! Communication with a destination before the agent runs. The module finds the marked lines in the
-//! output of the remote shell, and sends bytes to the shell. Invariants: each wait has a limit, and
-//! Ctrl-C ends each wait.
+//! Communication with a destination before the agent runs: finds marked lines in the output of the
+//! remote shell, and sends bytes to it. Invariants: each wait has a limit, and Ctrl-C ends each
+//! wait.
 
 use crate::process;
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -11,22 +11,20 @@ use std::os::fd::AsFd;
 use std::process::{ChildStdin, ChildStdout};
 use std::time::Duration;
 
-/// Prefix of each line that the script prints. A login shell may print other lines before these.
+/// Prefix of each line that the script prints. A login shell may print other lines first.
 const MARK: &str = "cassay-agent: ";
 
-/// Maximum number of bytes to read in search of the prefix. This is more than the length of any
-/// message of the day, but limits the memory that cassay uses.
+/// Maximum number of bytes before the prefix, more than any message of the day.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
 
-/// Duration of one wait. cassay checks for an interrupt after each wait.
+/// Duration of one wait, after which cassay checks for an interrupt.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Maximum number of bytes to write after one wait. A pipe that is ready for writing always accepts
-/// at least this number.
+/// Maximum number of bytes to write after one wait. A pipe that is ready for writing accepts at
+/// least this number.
 const PIECE_BYTES: usize = 4096;
 
-/// Time for which a destination may accept no bytes. `ssh` itself detects a broken connection after
-/// 15 s.
+/// Time for which a destination may accept no bytes. `ssh` detects a broken connection after 15 s.
 const STALL_LIMIT: Duration = Duration::from_secs(60);
 
 /// Both directions of the connection to the destination.
@@ -44,7 +42,7 @@ pub(super) enum Unheard {
     TooMuch,
     /// No marked line has arrived within this time.
     Late(Duration),
-    /// A local error, or an interrupt by the user.
+    /// Local error, or interrupt by the user.
     Other(anyhow::Error),
 }
 
@@ -55,12 +53,12 @@ impl From<anyhow::Error> for Unheard {
 }
 
 impl FarSide {
-    /// Reads the next marked line, and returns its content. Waits at most `limit`.
+    /// Returns the content of the next marked line.
     pub(super) fn line(&mut self, limit: Duration) -> Result<String, Unheard> {
         line(&mut self.reader, limit)
     }
 
-    /// Sends a line of words for which the script waits.
+    /// Sends a line for which the script waits.
     ///
     /// # Errors
     /// The errors of [`FarSide::send`].
@@ -72,7 +70,7 @@ impl FarSide {
     /// without an error, because its output explains the reason.
     ///
     /// # Errors
-    /// The bytes cannot be read, or the connection does not accept bytes for too long.
+    /// The bytes cannot be read, or the connection accepts no bytes for too long.
     pub(super) fn send(&mut self, bytes: &mut impl Read) -> Result<()> {
         let mut piece = [0; PIECE_BYTES];
         loop {
@@ -94,8 +92,8 @@ impl FarSide {
     }
 }
 
-/// Waits until reading or writing is possible. Returns false at the deadline. Fails if the user
-/// interrupts the wait.
+/// Waits until reading or writing is possible. Returns false at the deadline. Fails after an
+/// interrupt by the user.
 fn wait(fd: impl AsFd, flags: PollFlags, deadline: Deadline) -> Result<bool> {
     loop {
         if process::is_interrupted() {
@@ -117,8 +115,7 @@ fn line(reader: &mut ChildStdout, limit: Duration) -> Result<String, Unheard> {
     let mut count_said = 0;
     let mut byte = [0];
     loop {
-        // The check of the deadline is necessary, because a destination that never stops sending
-        // would otherwise keep this loop busy.
+        // Without this check, a destination that never stops sending would keep this loop busy.
         if deadline.passed() || !wait(&*reader, PollFlags::IN, deadline)? {
             return Err(Unheard::Late(limit));
         }
@@ -134,7 +131,7 @@ fn line(reader: &mut ChildStdout, limit: Duration) -> Result<String, Unheard> {
             said.push(byte[0]);
             continue;
         }
-        // The mark may come after other output in the same line.
+        // The mark may follow other output in the same line.
         let text = String::from_utf8_lossy(&said);
         if let Some((_, ours)) = text.rsplit_once(MARK) {
             return Ok(ours.trim().to_owned());
@@ -187,7 +184,7 @@ mod tests {
     #[test]
     fn a_deadline_holds_though_there_is_always_more_to_read() {
         let (mut child, mut far) = child("yes hello");
-        // The test first waits until input is available.
+        // Waits until input is available.
         assert!(wait(&far.reader, PollFlags::IN, Deadline::after(LIMIT)).unwrap());
         assert!(matches!(
             far.line(Duration::ZERO),

@@ -1,5 +1,5 @@
-//! The programs to copy to machines, one for each processor architecture: the running program, and
-//! those programs of the same build for other architectures that exist on this machine.
+//! Programs for other machines, one per processor architecture: the running program, and programs
+//! of the same build for other architectures on this machine.
 
 use crate::link::OURSELVES;
 use anyhow::{Context, Result, bail};
@@ -16,26 +16,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Programs that this process has already read, by processor name.
 static PROGRAMS: Mutex<Option<HashMap<String, Arc<Program>>>> = Mutex::new(None);
 
-/// A program in the form in which it is sent to other machines.
+/// Program for other machines.
 #[derive(Debug)]
 pub(super) struct Program {
     file: PathBuf,
-    /// SHA-256 of the program's bytes, in hexadecimal. The file name of the program on other
-    /// machines contains it.
+    /// SHA-256 of the program in hexadecimal, which its file name on other machines contains.
     pub(super) digest: String,
     pub(super) bytes: u64,
-    /// Gzip form of the program, which has about a third of its size. cassay creates this form for
-    /// the first machine that needs it, and keeps it in memory.
+    /// Gzip form of the program, with about a third of its size. Created for the first machine that
+    /// needs it.
     packed: Mutex<Option<Arc<Vec<u8>>>>,
 }
 
 impl Program {
-    /// Returns the program for machines with the processor name `machine`. Each process reads a
-    /// program once.
+    /// Returns the program for machines with the processor name `machine`. A process reads a
+    /// program only once.
     ///
     /// # Errors
-    /// cassay does not find such a program. The message lists the paths that were searched, and
-    /// explains how to get the program.
+    /// The program is missing. The message contains the searched paths, and explains how to get the
+    /// program.
     pub(super) fn for_machine(machine: &str) -> Result<Arc<Program>> {
         let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
         let programs = programs.get_or_insert_default();
@@ -73,7 +72,7 @@ impl Program {
         })
     }
 
-    /// Returns the path of the program, for messages. Returns `None` for the running program.
+    /// Returns the path of the program for messages. `None` for the running program.
     pub(super) fn other(&self) -> Option<&Path> {
         (self.file != Path::new(OURSELVES)).then_some(&self.file)
     }
@@ -83,16 +82,15 @@ impl Program {
             .with_context(|| format!("open {}", self.file.display()))
     }
 
-    /// Returns the gzip form of the program. Concurrent callers wait until the first caller has
-    /// compressed the program.
+    /// Returns the gzip form of the program. Concurrent callers wait for the first one.
     pub(super) fn packed(&self) -> Result<Arc<Vec<u8>>> {
         let mut packed = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(packed) = &*packed {
             return Ok(Arc::clone(packed));
         }
         let mut bytes = Vec::new();
-        // The default compression level takes three times as long. Its result is only a tenth
-        // smaller (17.1 MB instead of 19.2 MB, from 54 MB).
+        // The default compression level takes three times as long for a tenth less (17.1 MB instead
+        // of 19.2 MB, from 54 MB).
         let read = GzEncoder::new(self.plain()?, Compression::fast()).read_to_end(&mut bytes);
         read.with_context(|| format!("compress {}", self.file.display()))?;
         let bytes = Arc::new(bytes);
@@ -101,8 +99,8 @@ impl Program {
     }
 }
 
-/// Returns the paths at which a program of the same build for another processor may be. The first
-/// path is next to the running program, and the second path is in cassay's cache.
+/// Returns possible paths of a program of the same build for another processor: next to the running
+/// program, and in cassay's cache.
 fn places(machine: &str) -> Vec<PathBuf> {
     let set = |name: &str| {
         let value = std::env::var_os(name).filter(|value| !value.is_empty());
@@ -147,13 +145,11 @@ fn other_program(machine: &str) -> Result<PathBuf> {
     )
 }
 
-/// Returns the processor name of a program, from its header. Returns `None` if the processor is
-/// unknown.
+/// Returns the processor name in a program's header. Returns `None` for an unknown processor.
 fn processor(file: &Path) -> Option<&'static str> {
     let mut header = [0; 20];
     foreign::open(FileKind::Archive, file).ok()?.read_exact(&mut header).ok()?;
-    // The values are the magic number of ELF, and the header field `e_machine` in little-endian
-    // order.
+    // ELF magic number, and the header field `e_machine` in little-endian order.
     match (&header[..4], u16::from_le_bytes([header[18], header[19]])) {
         (b"\x7fELF", 62) => Some("x86_64"),
         (b"\x7fELF", 183) => Some("aarch64"),
@@ -172,7 +168,7 @@ mod tests {
         let file = folder.path().join("program");
         std::fs::write(&file, b"abc").unwrap();
         let program = Program::read(file).unwrap();
-        // This is the digest of "abc" from FIPS 180-2, appendix B.1.
+        // Digest of "abc" from FIPS 180-2, appendix B.1.
         let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!((program.digest.as_str(), program.bytes), (digest, 3));
         let mut bytes = Vec::new();

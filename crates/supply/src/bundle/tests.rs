@@ -1,4 +1,4 @@
-//! Tests bundles. A bundle must be read back completely, and cassay must refuse modified bundles.
+//! Tests of bundles, which must be read back completely, and refused if they are modified.
 
 use super::*;
 use crate::lock::PinnedFile;
@@ -26,15 +26,14 @@ fn list_of(files: &[PinnedFile], version: &str) -> String {
     serde_json::to_string(&list).unwrap()
 }
 
-/// Returns a tar archive of entries with types and names that an attacker may use.
+/// Returns a tar archive with types and names that an attacker may use.
 fn tar_of(entries: &[(EntryType, &str, &str)]) -> Vec<u8> {
     let mut tar = tar::Builder::new(Vec::new());
     for (kind, name, text) in entries {
         let mut header = tar::Header::new_gnu();
         header.set_entry_type(*kind);
         header.set_size(text.len() as u64);
-        // The library refuses the names that this test needs, so the test writes the name into the
-        // header directly.
+        // The library refuses the names that this test needs.
         header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
         header.set_cksum();
         tar.append(&header, text.as_bytes()).unwrap();
@@ -42,8 +41,7 @@ fn tar_of(entries: &[(EntryType, &str, &str)]) -> Vec<u8> {
     tar.into_inner().unwrap()
 }
 
-/// Imports an archive of these entries for a recipe of [`files`]. Returns the complete error
-/// message.
+/// Imports an archive of these entries, and returns the error message.
 fn refused(entries: &[(EntryType, &str, &str)]) -> String {
     refused_bytes(&tar_of(entries))
 }

@@ -5,8 +5,8 @@ use crate::test_repository::{ResponseBehaviour, RunningRepository, pinned};
 
 const TEXT: &str = "what is in a jar, as long as a line";
 
-/// Fetches one file from a server with the given behaviour. `begin` is the part of the file that
-/// already exists.
+/// Fetches one file from a server with the given behaviour. `begin` is the existing part of the
+/// file.
 fn fetched(
     way: ResponseBehaviour,
     begin: &str,
@@ -135,7 +135,7 @@ fn each_way_not_to_bring_a_file_has_its_sentence_and_what_to_do() {
 
 #[test]
 fn an_unreachable_repository_is_named_with_its_setting() {
-    // The test closes the listener, so no server listens on this port.
+    // The port has no listener.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/maven", listener.local_addr().unwrap());
     drop(listener);

@@ -1,4 +1,4 @@
-//! Tests how a folder is filled: the sources, their order, and the resulting folder.
+//! Tests of the sources of a folder, their order, and the resulting folder.
 
 use super::*;
 use crate::test_repository::{ResponseBehaviour, RunningRepository, pinned};
@@ -20,7 +20,7 @@ fn served(second: ResponseBehaviour) -> RunningRepository {
     ])
 }
 
-/// Returns the Maven settings of a machine whose Maven cache contains these files.
+/// Returns the Maven settings of a machine with these files in Maven's cache.
 fn maven(files: &[(&str, &str)]) -> (tempfile::TempDir, Settings) {
     let local = tempfile::tempdir().unwrap();
     std::fs::create_dir(local.path().join("g")).unwrap();
@@ -85,8 +85,7 @@ fn a_failed_fetch_continues_and_asks_only_for_missing_files() {
     let text = format!("{:#}", filled.unwrap_err());
     assert!(text.contains("b.jar answered with HTTP 503"), "{text}");
     assert!(!recipe.folder_in(cache.path()).exists());
-    // The other file may or may not have arrived when the first file fails. In either case, its
-    // received bytes are kept.
+    // The other file may or may not have arrived when the first file fails.
     let good = served(ResponseBehaviour::Well);
     let before = left_over(cache.path(), &recipe);
     fill_from(&cache, &recipe, &settings, &good.address).0.unwrap();

@@ -1,11 +1,11 @@
-//! Advice on installing Java on this system, with one line for each distribution.
+//! Advice on installing Java on this system, by distribution.
 
 use foreign::FileKind;
 
 /// Placeholder for the major version in the texts below.
 const MAJOR: &str = "{MAJOR}";
 
-/// Names of distributions in `/etc/os-release`, and the installation command for each.
+/// Names of distributions in `/etc/os-release`, and their installation commands.
 const PACKAGES: [(&[&str], &str); 5] = [
     (
         &["debian", "ubuntu"],
@@ -23,15 +23,13 @@ const PACKAGES: [(&[&str], &str); 5] = [
     ),
 ];
 
-/// Installation command for macOS, which does not have `/etc/os-release`.
+/// Installation command for macOS, which lacks `/etc/os-release`.
 const HOMEBREW: &str = "brew install openjdk@{MAJOR}";
 
-/// Advice for every system. It is needed because newer releases of distributions no longer contain
-/// Java 17.
+/// Advice for every system. New releases of distributions no longer contain Java 17.
 const ANYWHERE: &str =
     "Temurin {MAJOR} from https://adoptium.net, unpacked below /opt or set in JAVA_HOME";
 
-/// Returns advice on installing a Java of a major version.
 pub(super) fn hint(major: u32) -> String {
     let texts = ["/etc/os-release", "/usr/lib/os-release"];
     let release = texts.iter().find_map(|path| foreign::text(FileKind::System, path).ok());
@@ -46,9 +44,8 @@ pub(super) fn hint(major: u32) -> String {
     said.replace(MAJOR, &major.to_string())
 }
 
-/// Returns the installation command for the distribution in an `os-release`. The function looks for
-/// the name of the distribution, and then for the names of the distributions on which that
-/// distribution is based. Returns `None` if the command is unknown for all of them.
+/// Returns the installation command for the distribution in an `os-release`, or for a distribution
+/// on which it is based.
 fn command_of(release: &str) -> Option<&'static str> {
     let value = |key: &str| {
         let line = release.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
@@ -57,8 +54,7 @@ fn command_of(release: &str) -> Option<&'static str> {
     let (own, like) = (value("ID"), value("ID_LIKE"));
     let mut names = std::iter::once(own.as_str()).chain(like.split_whitespace());
     names.find_map(|name| {
-        // Only the first word of the name is compared, because the names of openSUSE have two
-        // words, such as opensuse-leap and opensuse-tumbleweed.
+        // The names of openSUSE have two words, such as opensuse-leap.
         let begin = name.split('-').next().unwrap_or_default();
         let row = PACKAGES.iter().find(|(names, _)| names.contains(&begin));
         row.map(|(_, command)| *command)

@@ -4,24 +4,22 @@ use anyhow::Result;
 use host::{Agent, FileId, From};
 use std::path::{Path, PathBuf};
 
-/// Number of bytes at the end of a log in which the reader searches for the last complete line.
-/// Lines have about 300 bytes.
+/// Number of bytes at the end of a log in which the reader searches for the last complete line. A
+/// line has about 300 bytes.
 const LAST_LINE_BYTES: u64 = 64 << 10;
 
-/// Maximum length of an unfinished line that the reader keeps, in bytes. The JVM writes shorter
-/// lines.
+/// Maximum length of an unfinished line, in bytes. The JVM writes shorter lines.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
 pub(super) struct FollowedFile {
     path: PathBuf,
     id: FileId,
     offset: u64,
-    /// Beginning of a line that is not complete yet.
     partial: Vec<u8>,
 }
 
 impl FollowedFile {
-    /// Opens a log. Reading starts at the beginning of the log, or after its last complete line.
+    /// Opens a log. Reading starts at the beginning, or with `at_end` after the last complete line.
     pub(super) fn open(
         host: &Agent,
         path: PathBuf,
@@ -41,13 +39,13 @@ impl FollowedFile {
         })
     }
 
-    /// Returns true if the file at `path` is still the opened file. The JVM renames logs when it
+    /// Returns true if `path` and `id` still identify the opened file. The JVM renames logs when it
     /// rotates them.
     pub(super) fn is(&self, path: &Path, id: FileId) -> bool {
         self.path == path && (self.id.device, self.id.inode) == (id.device, id.inode)
     }
 
-    /// Appends to `lines` the lines that were completed since the last call.
+    /// Appends the lines that the JVM completed since the last call to `lines`.
     pub(super) fn read(&mut self, host: &Agent, lines: &mut Vec<Vec<u8>>) -> Result<()> {
         loop {
             let piece = host.piece(&self.path, From::Byte(self.offset))?;

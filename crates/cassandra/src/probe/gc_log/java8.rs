@@ -1,13 +1,12 @@
-//! Lines of the garbage collector log of Java 8, which Cassandra 4.0 may use. The log contains
-//! details, dates and the times for which application threads were stopped.
+//! Lines of the garbage collector log of Java 8, which Cassandra 4.0 may use.
 //!
 //! A line begins with a date, an uptime or both, each followed by `: `. If the JVM prints the ages
-//! of objects, as with Cassandra's own settings, a pause has several lines. Only the first of these
+//! of objects, as with Cassandra's settings, a pause has several lines. Only the first of these
 //! lines has a time, which is the start of the pause.
 
 use super::{Event, LineTime, SECOND_NS, heap_after, number, parse_safepoint, unix_ns_of};
 
-/// Parses a line into its time and content. Returns `None` if the line is irrelevant.
+/// Parses a line into its time and content. Returns `None` for an irrelevant line.
 pub(super) fn parse(line: &str) -> Option<(LineTime, Event)> {
     let (mut rest, mut wall, mut uptime) = (line, None, None);
     while let Some((stamp, behind)) = rest.split_once(": ") {
@@ -29,15 +28,15 @@ pub(super) fn parse(line: &str) -> Option<(LineTime, Event)> {
     Some((written, event))
 }
 
-/// Joins the first line of a pause with the last line of the same pause.
+/// Joins the first and the last line of a pause.
 #[derive(Default)]
 pub(super) struct SplitPauses {
     first: Option<String>,
 }
 
 impl SplitPauses {
-    /// Takes the next line. If this line is the last one of a pause, returns the whole pause. The
-    /// lines between the first and the last one contain neither the duration nor the heap.
+    /// Processes the next line. After the last line of a pause, returns the joined lines. The lines
+    /// in between contain neither the duration nor the heap size.
     pub(super) fn join(&mut self, line: &str) -> Option<String> {
         let line = line.split(" [Times:").next()?.trim_end();
         let is_end = line.ends_with(" secs]");
@@ -46,7 +45,7 @@ impl SplitPauses {
             self.first = (is_pause && !is_end).then(|| line.to_owned());
             return None;
         }
-        // Lines in brackets contain details of the pause that are not needed.
+        // A line in brackets contains details that are not needed.
         if !is_end || line.trim_start().starts_with('[') {
             return None;
         }
@@ -54,7 +53,7 @@ impl SplitPauses {
     }
 }
 
-/// Returns true if a line is a pause without a time, which the JVM omits by default.
+/// Returns true if a line is a pause without a time. Java 8 omits the time by default.
 pub(super) fn is_pause(line: &str) -> bool {
     line.starts_with("[GC ") || line.starts_with("[Full GC")
 }

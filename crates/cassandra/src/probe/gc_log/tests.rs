@@ -7,7 +7,6 @@ use std::io::Write;
 /// Time of the first line of the sample log: 2026-11-21T09:09:32Z.
 const SAMPLE_UNIX_NS: u64 = 1_795_252_172 * SECOND_NS;
 
-/// Returns a line of the sample log, written `milliseconds` after the beginning of the log.
 fn line(milliseconds: u64, tags: &str, text: &str) -> String {
     let (seconds, rest) = (32 + milliseconds / 1000, milliseconds % 1000);
     format!("[2026-11-21T09:09:{seconds}.{rest:03}+0000][0.989s][info][{tags}] {text}\n")
@@ -60,7 +59,7 @@ fn the_pauses_of_g1_are_told_apart() {
             "GC(8) Pause Full (System.gc()) 90M->20M(512M) 98.7ms",
             pause("full", 98.7, Some(20.0)),
         ),
-        // The following lines do not describe pauses, or have no duration.
+        // These lines are not pauses, or have no duration.
         (
             "gc,start    ",
             "GC(0) Pause Young (Normal) (G1 Evacuation Pause)",
@@ -82,13 +81,12 @@ fn pauses_of_the_other_collectors_are_told_from_their_cycles() {
     let collected = Some(Event::Collected { heap });
     let (gc, phases) = ("gc          ", "gc,phases   ");
     for (tags, text, event) in [
-        // A line of the Parallel collector.
         (
             gc,
             "GC(2) Pause Young (Allocation Failure) 186M->116M(466M) 74.602ms",
             pause("young", 74.602, Some(116.0)),
         ),
-        // Lines of ZGC. The second line is from ZGC with generations.
+        // The second line is from generational ZGC.
         (
             phases,
             "GC(13) Pause Mark Start 0.036ms",
@@ -105,7 +103,6 @@ fn pauses_of_the_other_collectors_are_told_from_their_cycles() {
             collected,
         ),
         (gc, "Allocation Stall (MutationStage-3) 12.5ms", stall),
-        // Lines of the Shenandoah collector.
         (
             gc,
             "GC(1) Pause Init Mark (unload classes) 0.24ms",
@@ -188,8 +185,6 @@ fn a_log_with_cassandras_own_settings_has_levels_and_no_tags() {
     assert_eq!(line(safepoint), Some(event));
 }
 
-/// The order of `-Xlog` decorations depends on the arguments of the JVM, and newer JDKs append CPU
-/// times to a pause.
 #[test]
 fn decorations_come_in_any_order_and_cpu_times_behind() {
     let text = "GC(7) Pause Young (Normal) (G1 Evacuation Pause) 24M->8M(64M) 3.120ms";
@@ -221,7 +216,6 @@ fn decorations_come_in_any_order_and_cpu_times_behind() {
     }
 }
 
-/// A JVM in a German locale writes decimal commas. An earlier version omitted all such lines.
 #[test]
 fn a_decimal_comma_is_a_decimal_point() {
     let text = "GC(7) Pause Young (Normal) (G1 Evacuation Pause) 24M->8M(64M) 3,120ms User=0,01s";
@@ -286,7 +280,6 @@ fn a_log_without_times_is_an_error_and_not_an_empty_log() {
     assert!(error.contains("pauses without a time"), "{error}");
 }
 
-/// An earlier version omitted pauses if the log had no wall-clock times.
 #[test]
 fn uptimes_count_from_a_start_that_the_newest_line_tells() {
     let mut logs = Logs::new();
@@ -298,7 +291,6 @@ fn uptimes_count_from_a_start_that_the_newest_line_tells() {
     assert_eq!(logs.pauses(), [pause_row(-750, 1.5), pause_row(0, 1.5)]);
 }
 
-/// With the settings of Cassandra 4.0, Java 8 prints the ages of objects within a pause.
 #[test]
 fn a_pause_of_java_8_that_is_spread_over_lines_is_read() {
     let mut logs = Logs::new();
@@ -328,7 +320,6 @@ Desired survivor size 1048576 bytes, new threshold 15 (max 15)
     );
 }
 
-/// Java 8 appends a number and the suffix `.current` to the name of the current log.
 #[test]
 fn the_log_that_java_8_rotates_is_followed() {
     let mut logs = Logs::new();
@@ -365,7 +356,7 @@ fn times_are_read_in_any_zone_and_nonsense_is_not() {
     }
 }
 
-/// A folder of logs, and a reader whose wall clock shows `SAMPLE_UNIX_NS` at 100 s.
+/// Folder of logs, and a reader whose wall clock shows `SAMPLE_UNIX_NS` at `NOW_NS`.
 struct Logs {
     folder: tempfile::TempDir,
     reader: GcLog,
@@ -388,8 +379,8 @@ impl Logs {
         file.write_all(text.as_bytes()).unwrap();
     }
 
-    /// Returns the readings of one sample. Each reading consists of a name, a time relative to
-    /// `NOW_NS` in milliseconds, and a value.
+    /// Returns the name, the time relative to `NOW_NS` in milliseconds, and the value of each
+    /// reading.
     fn look(&mut self) -> Vec<(String, i64, f64)> {
         let mut out = Out::new();
         out.begin("gc_log", NOW_NS);
@@ -403,7 +394,6 @@ impl Logs {
         out.readings().iter().map(seen).collect()
     }
 
-    /// Returns only the pauses of one sample.
     fn pauses(&mut self) -> Vec<(String, i64, f64)> {
         let mut all = self.look();
         all.retain(|(name, ..)| name.starts_with("gc.pause."));
@@ -411,7 +401,6 @@ impl Logs {
     }
 }
 
-/// Returns the line of a pause that the JVM wrote `before_ms` milliseconds before `SAMPLE_UNIX_NS`.
 fn remark(before_ms: u64, ms: f64) -> String {
     let milliseconds = 60_000 - before_ms;
     let (seconds, rest) = (milliseconds / 1000 - 28, milliseconds % 1000);
@@ -448,8 +437,6 @@ fn a_node_that_is_started_again_is_followed_into_its_next_log() {
     assert_eq!(logs.look(), []);
     logs.append("gc-1.log", &remark(700, 2.0));
     logs.append("gc-2.log", &remark(600, 3.0));
-    // Files with the same time are ordered by name. A later change to one of these files does not
-    // change the order of earlier lines.
     assert_eq!(logs.pauses(), [pause_row(-700, 2.0), pause_row(-600, 3.0)]);
     logs.append("gc-2.log", &remark(500, 4.0));
     assert_eq!(logs.pauses(), [pause_row(-500, 4.0)]);
@@ -486,7 +473,6 @@ fn safepoints_are_summed_and_no_reading_is_of_the_future() {
     };
     logs.append("gc-1.log", &safepoint(500_000, 1_000_000));
     logs.append("gc-1.log", &safepoint(1_500_000, 3_000_000));
-    // The wall clock was set back after the JVM had written this line.
     logs.append("gc-1.log", &line(5000, "gc", "GC(4) Pause Remark 1.0ms"));
     let expected = [
         ("gc.pause.remark", 1.0),

@@ -1,15 +1,14 @@
-//! Parses structured settings in the form in which the server shows them. This is Java's text form
-//! of maps, lists and classes with parameters, such as `{default=TrieMemtable{shards=4}, other=[a,
-//! b]}`.
+//! Parses structured settings in Java's text form of maps, lists and classes with parameters, such
+//! as `{default=TrieMemtable{shards=4}, other=[a, b]}`. Servers before 6.0 report this form.
 //!
-//! Invariants: a requested value is compared only with the shown value of the same key. If a text
-//! does not contain this key, the result is unknown.
+//! Invariants: a requested value is compared only with the reported value of the same key. If the
+//! text lacks this key, the result is unknown.
 
 use super::{plain, same};
 use serde_json::Value;
 
-/// Maximum depth of nesting, which is deeper than any setting of the server. A limit is needed
-/// because the text comes from another program.
+/// Maximum depth of nesting, which no setting of the server reaches. The limit protects against
+/// unexpected input.
 const DEPTH_MAX: usize = 16;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,17 +16,17 @@ enum Text {
     Plain(String),
     Map(Vec<(String, Text)>),
     List(Vec<Text>),
-    /// A class name with parameters.
+    /// Class name with parameters.
     Class(String, Vec<(String, Text)>),
 }
 
-/// Returns true if `row` shows the requested `value`, and false if it shows another value. Returns
-/// `None` if `row` cannot be parsed, or does not contain all requested keys.
+/// Returns true if `row` contains the requested `value`, and false if `row` contains another value.
+/// Returns `None` if `row` cannot be parsed or lacks requested keys.
 pub(super) fn says(value: &Value, row: &str) -> Option<bool> {
     if !value.is_object() && !value.is_array() {
         return Some(same(&plain(value), row));
     }
-    // Since 6.0, the server shows structures as JSON.
+    // Since 6.0, the server reports structures as JSON.
     if let Ok(shown) = serde_json::from_str::<Value>(row) {
         return Some(stands_in(value, &shown));
     }
@@ -36,14 +35,13 @@ pub(super) fn says(value: &Value, row: &str) -> Option<bool> {
     reader.rest.is_empty().then(|| holds(value, &text))?
 }
 
-/// Returns true if `shown` contains all requested entries. A map in `shown` may contain further
-/// entries.
+/// Returns true if `shown` contains all requested entries. Maps in `shown` may contain others.
 fn stands_in(value: &Value, shown: &Value) -> bool {
     match (value, shown) {
         (Value::Object(map), Value::Object(shown)) => map
             .iter()
             .all(|(key, value)| shown.get(key).is_some_and(|shown| stands_in(value, shown))),
-        // A class or its parameters may be written as a list of one element.
+        // A class may be given as a list of one element.
         (Value::Array(list), Value::Object(_)) if list.len() == 1 => stands_in(&list[0], shown),
         (Value::Array(list), Value::Array(shown)) => {
             let stands = |value: &Value| shown.iter().any(|shown| stands_in(value, shown));
@@ -61,7 +59,7 @@ fn holds(value: &Value, text: &Text) -> Option<bool> {
         })),
         (Value::Object(map), Text::Class(name, parameters)) => class(map, name, parameters),
         (Value::Object(map), Text::Plain(name)) => class(map, name, &[]),
-        // A class or its parameters may be written as a list of one element.
+        // A class may be given as a list of one element.
         (Value::Array(list), shown) if matches!(list.as_slice(), [Value::Object(_)]) => match shown
         {
             Text::List(shown) if shown.len() == 1 => holds(&list[0], &shown[0]),
@@ -69,7 +67,7 @@ fn holds(value: &Value, text: &Text) -> Option<bool> {
             shown => holds(&list[0], shown),
         },
         (Value::Array(list), Text::List(shown)) if list.len() != shown.len() => Some(false),
-        // The server treats some lists as sets, so the order of their elements may differ.
+        // The server stores some lists as sets, so the order may differ.
         (Value::Array(list), Text::List(shown)) => {
             all(list.iter().map(|value| among(value, shown)))
         }
@@ -79,8 +77,8 @@ fn holds(value: &Value, text: &Text) -> Option<bool> {
     }
 }
 
-/// Compares a value with the elements of a list. The result is certain only if one element matches,
-/// or if no element can match.
+/// Searches a list for a value. The result is `None` if no element matches and some elements cannot
+/// be compared.
 fn among(value: &Value, shown: &[Text]) -> Option<bool> {
     let found: Vec<Option<bool>> = shown.iter().map(|text| holds(value, text)).collect();
     if found.contains(&Some(true)) {
@@ -92,8 +90,8 @@ fn among(value: &Value, shown: &[Text]) -> Option<bool> {
     }
 }
 
-/// Compares a class and its parameters, which `cassandra.yaml` writes as the keys `class_name` and
-/// `parameters`.
+/// Compares a class and its parameters with the keys `class_name` and `parameters` of
+/// `cassandra.yaml`.
 fn class(
     wanted: &serde_json::Map<String, Value>,
     name: &str,
@@ -106,8 +104,7 @@ fn class(
     }))
 }
 
-/// Combines several results. If a result is a mismatch, the combination is a mismatch. Otherwise,
-/// if a result is unknown, the combination is unknown.
+/// Combines results. A mismatch takes precedence over an unknown result.
 fn all(each: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let mut told = Some(true);
     for one in each {
@@ -125,7 +122,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Parses the next value. Returns `None` if the text does not have the form of a value.
+    /// Parses the next value. Returns `None` for invalid text.
     fn text(&mut self, depth: usize) -> Option<Text> {
         if depth > DEPTH_MAX {
             return None;
@@ -151,7 +148,7 @@ impl Reader<'_> {
         Some(Text::Plain(name))
     }
 
-    /// Parses entries until the closing brace.
+    /// Parses map entries, including the closing brace.
     fn map(&mut self, depth: usize) -> Option<Vec<(String, Text)>> {
         let mut map = Vec::new();
         while !self.takes('}') {
@@ -192,7 +189,6 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// In an earlier version, "1" matched "10", and any other occurrence of 1 in the text.
     #[test]
     fn a_value_is_compared_with_that_of_its_own_key_and_whole() {
         let row = "{default=TrieMemtable{shards=10, seed=1}, other=SkipListMemtable, l=[a, b]}";

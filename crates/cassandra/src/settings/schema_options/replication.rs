@@ -1,5 +1,5 @@
-//! Verifies the complete replication of a keyspace. Replicas in a data center that was not
-//! requested also count as a difference.
+//! Verifies the complete replication of a keyspace. Replicas in an additional data center also
+//! count as a difference.
 
 use crate::settings::compare_settings::plain;
 use crate::settings::outcome::{Effect, Proof};
@@ -7,16 +7,16 @@ use cql::Value;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 
-/// Replication of a keyspace: the strategy without its package, and the number of replicas. The key
-/// of the number is a data center, or [`EVERYWHERE`].
+/// Strategy class without its package, and number of replicas. The key is a data center or
+/// [`EVERYWHERE`].
 #[derive(Clone, Debug, PartialEq)]
 struct Replication {
     class: String,
     copies: BTreeMap<String, String>,
 }
 
-/// Option of SimpleStrategy with its number of replicas. NetworkTopologyStrategy applies this
-/// number to every data center that exists when the keyspace is created.
+/// SimpleStrategy's option for its number of replicas. NetworkTopologyStrategy applies this option
+/// to all data centers that exist when the keyspace is created.
 const EVERYWHERE: &str = "replication_factor";
 
 impl Replication {
@@ -35,7 +35,7 @@ impl Replication {
         found
     }
 
-    /// Replaces the entry [`EVERYWHERE`] by an entry for each data center in `shown`.
+    /// Replaces [`EVERYWHERE`] by an entry for each data center in `shown`.
     fn spread(mut self, shown: &Replication) -> Replication {
         if self.class == "NetworkTopologyStrategy"
             && let Some(copies) = self.copies.remove(EVERYWHERE)

@@ -1,25 +1,25 @@
-//! CPUs of the client on a machine that the client shares with nodes. cassay either reserves these
-//! CPUs before it plans the nodes, or uses CPUs that the nodes leave free.
+//! CPUs of the client on a machine that it shares with nodes. cassay reserves them before it plans
+//! the nodes, or uses CPUs that the nodes leave free.
 
 use super::Layout;
 use target_spec::{LocalSpec, Placing};
 use topology::{CpuSet, Machine, Part, Units};
 
-/// Minimum number of L3 caches of a machine on which the client gets all cores under one of them.
+/// Minimum number of L3 caches for reserving all cores under one of them for the client.
 const L3_GROUPS_FOR_CLIENT: usize = 4;
 
-/// If the client does not get an L3 cache, it gets the number of cores divided by this number.
+/// Without a reserved L3 cache, the client gets the number of cores divided by this number.
 const CORES_FOR_CLIENT: usize = 4;
 
-/// Returns the CPUs of `machine` to reserve for the client before the nodes are planned. The client
-/// already has the CPUs `beside`, which hosts may not use.
+/// Returns the CPUs of `machine` to reserve for the client before planning. `beside` is the number
+/// of CPUs that only the client may use.
 pub(super) fn reserved(spec: &LocalSpec, machine: &Machine, beside: usize) -> CpuSet {
     let wish = &spec.topology;
     let none = CpuSet::default();
     let cores = machine.parts(Units::Cores);
     if let Some(count) = wish.client {
         let mut kept = CpuSet::default();
-        // Whole cores are reserved, beginning with the last one.
+        // Reserves whole cores, beginning with the last one.
         for core in cores.iter().rev() {
             if beside + kept.len() >= count as usize {
                 break;
@@ -30,8 +30,7 @@ pub(super) fn reserved(spec: &LocalSpec, machine: &Machine, beside: usize) -> Cp
         }
         return kept;
     }
-    // The user may request all CPUs for the nodes. In that case, no CPU is reserved, and the client
-    // gets the CPUs that the nodes leave free.
+    // If the user fixes the CPUs of the nodes, the client gets the CPUs that the nodes leave free.
     let floats = matches!(wish.placing, Placing::None | Placing::OneSocketPerVcpu);
     if wish.cpus.is_some() || wish.part.is_some() || floats || beside > 0 {
         return none;
@@ -49,8 +48,8 @@ pub(super) fn reserved(spec: &LocalSpec, machine: &Machine, beside: usize) -> Cp
 }
 
 impl Layout {
-    /// Gives the client `wanted` CPUs that nodes leave free. If possible, the CPUs are under
-    /// another L3 cache than the nodes, otherwise on other cores, otherwise on other threads.
+    /// Assigns `wanted` free CPUs to the client, if possible under another L3 cache than the nodes,
+    /// otherwise on other cores, otherwise on other threads.
     pub(super) fn seat_client(&mut self, machine: &Machine, taken: &CpuSet, wanted: usize) {
         let allowed = machine.allowed_cpus();
         let beside = [
@@ -88,8 +87,8 @@ impl Layout {
     }
 }
 
-/// Returns true if the groups of cores are real L3 caches. If the kernel does not report L3 caches,
-/// the cores of a NUMA node count as one group.
+/// Returns true if all groups of cores are real L3 caches. Without reported L3 caches, the cores of
+/// a NUMA node form a group.
 fn tells_l3(machine: &Machine) -> bool {
     let allowed = machine.allowed_cpus();
     let groups = machine.l3.iter();
@@ -103,7 +102,7 @@ fn in_turn(machine: &Machine, cpus: &CpuSet) -> Vec<u32> {
     let cores = machine.only(cpus).parts(Units::Cores);
     let threads = |core: &Part| core.cpus.iter().enumerate().collect::<Vec<_>>();
     let mut all: Vec<(usize, u32)> = cores.iter().flat_map(threads).collect();
-    // The sort is stable, so the order of the cores does not change.
+    // The stable sort preserves the order of the cores.
     all.sort_by_key(|(thread, _)| *thread);
     all.into_iter().map(|(_, cpu)| cpu).collect()
 }

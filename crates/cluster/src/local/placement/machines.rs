@@ -1,5 +1,5 @@
-//! Plans the placement of nodes on remote machines. Plans each machine separately, and reserves no
-//! CPUs for a client.
+//! Plans the placement of nodes on remote machines, separately for each machine. Reserves no CPUs
+//! for a client.
 
 use super::{Layout, Placement};
 use anyhow::{Context, Result};
@@ -7,8 +7,8 @@ use target_spec::{HostIndex, LocalSpec, Seat, Topology};
 use topology::Machine;
 
 impl Layout {
-    /// Plans the nodes of a spec, and deals the nodes to `machines` in turn. `machines` contains
-    /// each machine with the name of its host.
+    /// Plans the nodes of a spec, which are dealt to `machines` in turn. Each machine has the name
+    /// of its host.
     ///
     /// # Errors
     /// A machine lacks CPUs or memory.
@@ -56,8 +56,7 @@ fn renamed(mut placement: Placement, index: usize) -> Placement {
     placement
 }
 
-/// Renumbers the nodes in a sentence, because the planner of one machine numbers its own nodes from
-/// `node1`.
+/// Renumbers the nodes in a sentence, because each machine's planner counts its nodes from `node1`.
 fn with_numbers(sentence: &str, index_of: impl Fn(usize) -> usize) -> String {
     const WORD: &str = "node";
     let mut parts = sentence.split(WORD);

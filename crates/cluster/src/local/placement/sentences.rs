@@ -5,13 +5,12 @@ use super::Placement;
 use measure::number::counted;
 use topology::{CpuSet, Instance, Plan, Warning, WarningKind};
 
-/// Warning that nodes use every CPU of the whole machine. The planner cannot give this warning,
-/// because it receives only the nodes' part of the machine.
+/// Warning that the planner cannot give, because its input is only the nodes' part of the machine.
 pub(super) const NONE_LEFT: &str =
     "nodes use every CPU, so no CPU remains for interrupts, the system and the client";
 
-/// Describes planned nodes. `collector` is the name of the nodes' collector if the planner does not
-/// know this collector.
+/// Describes planned nodes. `collector` is the name of a collector that the planner does not
+/// support.
 pub(super) fn plan_sentences(
     plan: &Plan,
     nodes: &[Placement],
@@ -21,9 +20,8 @@ pub(super) fn plan_sentences(
     let mut said: Vec<String> = both.iter().map(|(one, node)| node_sentence(one, node)).collect();
     said.push(plan.crossings("node"));
     said.extend(memory_sentences(&both, collector));
-    // Only warnings of the kind `Other` are kept. This module describes the other kinds itself. The
-    // planner counts nodes from 0 instead of `node1`, or mistakes the nodes' part of the machine
-    // for the whole machine.
+    // This module describes the other kinds of warnings itself. The planner counts nodes from 0
+    // instead of `node1`, and treats the nodes' part of the machine as the whole machine.
     let is_kept = |warning: &&Warning| warning.kind == WarningKind::Other;
     let warnings = plan.warnings.iter().filter(is_kept);
     said.extend(warnings.map(|warning| warning.text.replace("instances", "nodes")));
@@ -31,8 +29,7 @@ pub(super) fn plan_sentences(
         let those = both.iter().filter(|(one, _)| is_so(one));
         those.map(|(_, node)| node.confinement.name.as_str()).collect::<Vec<_>>()
     };
-    // Nodes with overlapping NUMA nodes also share cores. But the study requested this, so there is
-    // neither a warning of the planner nor a sentence.
+    // If the study requests overlapping NUMA nodes, the shared cores need no warning.
     if plan.warnings.iter().any(|warning| warning.kind == WarningKind::SharedCores) {
         let cores = counted(plan.costs.shared_cores as usize, "core");
         said.push(format!("several nodes share {cores}"));
@@ -69,8 +66,8 @@ fn node_sentence(instance: &Instance, node: &Placement) -> String {
     )
 }
 
-/// Explains the placement of memory. Each reason occurs once. If the nodes have different reasons,
-/// each sentence begins with the names of its nodes.
+/// Explains the placement of memory, each reason once. If nodes have different reasons, each
+/// sentence begins with node names.
 fn memory_sentences(both: &[(&Instance, &Placement)], collector: Option<&str>) -> Vec<String> {
     let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     for (instance, node) in both {

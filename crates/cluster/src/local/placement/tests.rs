@@ -1,4 +1,4 @@
-//! Tests plans for the development machine, and for published topologies of other machines.
+//! Tests plans for the development machine and for published topologies of other machines.
 
 mod client;
 
@@ -115,7 +115,7 @@ fn the_client_has_an_l3_of_its_own_where_there_are_enough() {
     let client = client_of(&layout);
     let machine = epyc();
     assert!(machine.l3_neighbours(&client).is_disjoint(&layout.taken()));
-    // This machine has two sockets with one L3 cache each, and each socket runs one Cassandra node.
+    // Each of the two sockets has one L3 cache and runs one Cassandra node.
     let layout = Layout::plan(&spec(2, placed(Placing::Pinned)), &xeon()).unwrap();
     let client = client_of(&layout);
     assert!(xeon().core_neighbours(&client).is_disjoint(&layout.taken()));
@@ -228,8 +228,7 @@ fn on_hosts(spec: LocalSpec, host: HostSpec) -> LocalSpec {
     }
 }
 
-/// If a JVM has no option for the CPU count, it uses at most the CPU quota of its host. In one run,
-/// it used 2 of 56 CPUs, and an earlier version reported that the placement was not in effect.
+/// Without an option for the CPU count, a JVM uses at most the CPU quota of its host.
 #[test]
 fn a_jvm_without_a_cpu_count_uses_the_quota_of_its_host() {
     let host = HostSpec {
@@ -279,13 +278,11 @@ fn only_the_cpus_of_the_hosts_are_used() {
     assert_eq!(layout.client, Some(vec![0]), "what they leave");
 }
 
-/// Returns a machine with one socket of six cores with two threads each.
 fn six_cores() -> Machine {
     let shape = Shape::regular(Counts(1, 1, 1, 6, 2), Numbering::Block, 16);
     shape.machine().unwrap()
 }
 
-/// In an earlier version, `auto` gave nodes the cores that were reserved for housekeeping.
 #[test]
 fn no_node_has_the_cores_of_housekeeping() {
     let topology = Topology {
@@ -305,8 +302,6 @@ fn no_node_has_the_cores_of_housekeeping() {
     assert_eq!(layout.taken().len(), 8, "{:?}", cpus(&layout));
 }
 
-/// An earlier version computed the share from all CPUs, so the message was "12 of 12 CPUs and yet
-/// do not fit".
 #[test]
 fn the_default_share_leaves_housekeeping_and_one_thread_a_core() {
     let part = Some((Units::Cores, 6));
@@ -352,7 +347,7 @@ fn the_default_share_leaves_housekeeping_and_one_thread_a_core() {
             }
         }
     }
-    // Cassandra nodes share NUMA nodes even if CPUs are reserved for housekeeping.
+    // Reserved CPUs must not prevent Cassandra nodes from sharing NUMA nodes.
     let topology = Topology {
         placing: Placing::Auto,
         cpus: Some(7),
@@ -379,7 +374,6 @@ fn an_overcommit_factor_always_covers_the_request() {
     }
 }
 
-/// An earlier version explained why memory is interleaved, although it had bound the memory.
 #[test]
 fn memory_interleaves_over_nodes_if_the_collector_ignores_numa() {
     let topology = Topology {
@@ -437,8 +431,6 @@ fn each_reason_of_memory_is_said_once_and_of_whom_it_is() {
     );
 }
 
-/// The planner numbers instances from 0, and treats the nodes' part of the machine as the whole
-/// machine.
 #[test]
 fn sentences_are_about_the_nodes_and_the_real_machine() {
     let said = |nodes: usize, topology: Topology, machine: &Machine| {
@@ -463,8 +455,8 @@ fn sentences_are_about_the_nodes_and_the_real_machine() {
     };
     let shared = said(2, one, &six_cores());
     assert!(shared.contains("several nodes share 1 core"), "{shared}");
-    // Each of the first two nodes uses 18 of the 28 cores of a socket. So the third node uses cores
-    // of both sockets.
+    // The first two nodes use 18 of the 28 cores of a socket each, so the third node spans both
+    // sockets.
     let wide = Topology {
         cpus: Some(36),
         ..placed(Placing::Pinned)

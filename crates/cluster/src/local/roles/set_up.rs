@@ -12,13 +12,13 @@ use std::cell::Cell;
 use std::time::Duration;
 use target_spec::{Authentication, Secret};
 
-/// Name of the server's default role. The password of this role is the same as its name.
+/// Server's default role, whose password is the same text.
 const DEFAULT: &str = "cassandra";
 
 /// Time limit of a login. The server hashes the password with 2^10 rounds.
 const ATTEMPT: Duration = Duration::from_secs(5);
 
-/// Creates the roles of cassay and disables the default role, on all nodes of a ring that has just
+/// Creates cassay's roles and disables the default role, on all nodes of a ring that has just
 /// started. Does nothing for an open cluster.
 ///
 /// # Errors
@@ -35,8 +35,7 @@ pub(in crate::local) fn set_up(
     let count = nodes.len();
     let is_made = Cell::new(false);
     let make = |node: &LocalNode| {
-        // A node that other nodes consider down receives writes late, so all nodes must be up
-        // first.
+        // All nodes must be up, because a node that others consider down receives writes late.
         ready::all_live(node, count)?;
         make_role(node, credentials, &is_made)?;
         let mut ours = open(node, access)?;
@@ -63,8 +62,8 @@ pub(in crate::local) fn set_up(
     refuse_strangers(&nodes[0], access)
 }
 
-/// Logs in as the default role and creates cassay's roles. Does not log in with cassay's role
-/// before it may exist, because the server remembers for two seconds that a role does not exist.
+/// Logs in as the default role, and creates cassay's roles. Does not try cassay's role first,
+/// because the server remembers for two seconds that a role does not exist.
 fn make_role(node: &LocalNode, credentials: &Credentials, is_made: &Cell<bool>) -> Result<()> {
     if is_made.get() {
         return Ok(());
@@ -76,7 +75,7 @@ fn make_role(node: &LocalNode, credentials: &Credentials, is_made: &Cell<bool>) 
              AND LOGIN = true"
         )
     };
-    // The password consists of hexadecimal digits, so it needs no escaping.
+    // Hexadecimal digits need no escaping.
     session.query_secret(&role(credentials.password.reveal()), &role("***"))?;
     let load = |password: &str| {
         format!(
@@ -91,7 +90,6 @@ fn make_role(node: &LocalNode, credentials: &Credentials, is_made: &Cell<bool>) 
     Ok(())
 }
 
-/// Checks that the default role cannot log in.
 fn refuses_default(node: &LocalNode) -> Result<()> {
     let refusal = match open(node, &default_access()) {
         Ok(_) => bail!("the node still accepts a login of the role {DEFAULT}"),
@@ -104,8 +102,8 @@ fn refuses_default(node: &LocalNode) -> Result<()> {
     }
 }
 
-/// Checks that no other client has created a role. While the default role was enabled, any client
-/// could have logged in with it for a second or two.
+/// Checks that no other client has created a role. For a second or two, any client could have
+/// logged in as the default role.
 fn refuse_strangers(node: &LocalNode, access: &Access) -> Result<()> {
     let roles = open(node, access)?.query("SELECT role FROM system_auth.roles")?;
     let names = roles.rows.iter().flatten().filter_map(|name| name.as_str());
@@ -140,7 +138,7 @@ fn open(node: &LocalNode, access: &Access) -> Result<Session> {
     Session::open(node.cql_address(), access, ATTEMPT)
 }
 
-/// Verifies that the node requires a password from a client that sends none.
+/// Verifies that the node requires a password from clients.
 ///
 /// # Errors
 /// The node does not answer.

@@ -1,4 +1,4 @@
-//! Tests of node configurations, for an invented layout.
+//! Tests of node configurations with an invented layout.
 
 use super::*;
 use cassandra::config_file::change;
@@ -31,7 +31,7 @@ fn map(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
-/// Returns each node's share of 2^64, and the owner of each token in the order of the tokens.
+/// Returns each node's share of 2^64, and the owner of each token in token order.
 fn owned(ring: &[Vec<i64>]) -> (Vec<u128>, Vec<usize>) {
     let nodes = ring.iter().enumerate();
     let mut all: Vec<(i64, usize)> = nodes
@@ -66,8 +66,7 @@ fn one_node_more_owns_what_each_of_the_others_then_owns() {
         let (owned, order) = owned(&ring);
         assert_eq!(order.len(), (nodes + 1) * tokens as usize);
         let share = (1u128 << 64) as f64 / (nodes + 1) as f64;
-        // A node that gives up one slice more than the other nodes owns a correspondingly smaller
-        // share.
+        // A node that gives up one more slice owns a correspondingly smaller share.
         let one = match tokens % nodes as u64 {
             0 => 0.0,
             _ => 1.0 / tokens as f64,
@@ -134,7 +133,7 @@ fn overrides_replace_ours() {
     assert!(!settings.contains_key("commitlog_sync_period"));
 }
 
-/// A node reports an unknown setting only when it starts, and then dies.
+/// A node reports an unknown setting only at its start, and then dies.
 #[test]
 fn every_setting_of_ours_is_one_that_the_line_has() {
     for line in versions::LINES {
@@ -160,7 +159,7 @@ fn every_setting_of_ours_is_one_that_the_line_has() {
     assert_eq!(settings["commitlog_sync_period_in_ms"], 10_000);
 }
 
-/// If the joining node were a seed, it would join without streaming its data.
+/// A joining node that is a seed would not stream its data.
 #[test]
 fn a_node_that_joins_streams_and_is_no_seed_of_its_own() {
     let batch = map(json!({"commitlog_sync": "batch"}));

@@ -1,5 +1,5 @@
-//! Verifies the limits of a host. The JVM on the host reports CPUs and memory. The kernel reports
-//! disk, link and volume.
+//! Verifies the limits of a host: CPUs and memory by the JVM's report, and disk, link and volume by
+//! the kernel's report.
 
 use crate::local::node_process::LocalNode;
 use anyhow::Result;
@@ -15,10 +15,10 @@ const LINK: &str = "rtnetlink";
 const DISK: &str = "control group";
 const DEVICE: &str = "/sys/dev/block";
 
-/// Verifies the limits of the link and the disk of a node's host, and the size of its volume.
+/// Verifies the link and disk limits of a node's host, and the size of its volume.
 ///
 /// # Errors
-/// The kernel does not report the limits or the device of the volume.
+/// The kernel does not report the limits or the volume's device.
 pub(super) fn proofs(limits: &HostSpec, host: &Host, node: &LocalNode) -> Result<Vec<Proof>> {
     let name = &node.layout.name;
     let has_link = limits.link.rate_bits_per_s.is_some() || limits.link.delay.is_some();
@@ -40,7 +40,7 @@ pub(super) fn proofs(limits: &HostSpec, host: &Host, node: &LocalNode) -> Result
     Ok(proofs)
 }
 
-/// Compares a requested limit with the value that the kernel reports, if any.
+/// Compares a requested limit with the kernel's value, if any.
 fn limit_proof(
     (node, source): (&str, &'static str),
     key: &str,
@@ -89,8 +89,8 @@ fn volume(wanted: u64, found: Option<u64>) -> Effect {
     Effect::from_comparison(judged, "the folder of the node is not on a block device")
 }
 
-/// Verifies the JVM's view of the host's limits. If a node has a separate cgroup, the CPUs are
-/// those of that cgroup, `own`, not those of the host.
+/// Verifies the JVM's view of the host's limits. `own` contains the CPUs of the node's cgroup,
+/// which the JVM reports instead of the host's CPUs.
 pub(super) fn host_proofs(
     report: &NodeReport,
     host: &HostSpec,
@@ -134,7 +134,7 @@ pub(super) fn host_proofs(
     if let Some(bytes) = host.memory_bytes {
         let found = fact("memory_limit_in_bytes");
         let shown = found.as_deref().and_then(compare_settings::container_bytes);
-        // The kernel rounds the limit down to pages, and the JVM shows it in KiB.
+        // The kernel rounds the limit down to pages, and the JVM reports it in KiB.
         let holds = shown.is_some_and(|shown| shown.abs_diff(bytes) < 65_536);
         let found = found.map(|text| text.replace(" k", " KiB"));
         proofs.push(proof(
@@ -187,8 +187,6 @@ mod tests {
         assert_eq!(brief(&host_proofs(&free, &host, None, "node1")), expected);
     }
 
-    /// In an earlier version, every trial of a study with both `host.cpus` and `topology: pinned`
-    /// reported that the CPUs of its hosts were not in effect.
     #[test]
     fn a_placed_node_counts_the_cpus_of_its_own_group() {
         let host = HostSpec {

@@ -1,5 +1,5 @@
-//! Verifies that the nodes consider each other up. If a node considers another node down, the
-//! cluster answers from fewer replicas, writes hints, and delivers the hints later.
+//! Verifies that the nodes consider each other up. Otherwise the cluster answers from fewer
+//! replicas, and writes hints that it delivers later.
 
 use crate::local::node_process::LocalNode;
 use cassandra::{Effect, Proof};
@@ -7,15 +7,14 @@ use measure::clock::{self, Deadline};
 use serde_json::Value;
 use std::time::Duration;
 
-/// Time limit for all nodes to be up again. Gossip runs once a second, and the failure detector
-/// needs several rounds before it considers a restarted node up.
+/// Time limit for all nodes to be up. Gossip runs once a second, and the failure detector needs
+/// several rounds to consider a restarted node up.
 const LIMIT: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 const SOURCE: &str = "org.apache.cassandra.db:type=StorageService UnreachableNodes";
 
-/// Checks that a node considers all other nodes in its ring up. Returns `None` if the ring has only
-/// one node.
+/// Checks that a node considers all other nodes up. Returns `None` for a single node.
 pub(super) fn proof(node: &LocalNode, all: &[LocalNode]) -> Option<Proof> {
     if all.len() < 2 {
         return None;

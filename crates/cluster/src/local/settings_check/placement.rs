@@ -1,5 +1,5 @@
-//! Verifies the placement of nodes from the kernel's view: the CPUs of every thread, and the NUMA
-//! nodes of the memory. Also verifies the CPU count that the JVM uses.
+//! Verifies the placement of nodes by the kernel's report on the CPUs of every thread and the NUMA
+//! nodes of the memory, and by the CPU count of the JVM.
 
 use crate::local::Nodes;
 use crate::local::node_process::LocalNode;
@@ -14,14 +14,11 @@ use topology::CpuSet;
 const STATUS: &str = "/proc/PID/task/*/status";
 const MAPS: &str = "/proc/PID/numa_maps";
 
-/// CPUs and memory location of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodePlace {
-    /// Name of the node.
     pub node: String,
-    /// Name of the node's host.
     pub host: String,
-    /// Report of the kernel.
+    /// The kernel's report.
     pub found: EffectiveAffinity,
 }
 
@@ -32,10 +29,10 @@ impl Nodes {
     }
 }
 
-/// Returns the CPUs and memory location of a node, as the kernel reports them.
+/// Returns the CPUs and memory location of a node from the kernel.
 ///
 /// # Errors
-/// The node does not run, or the kernel cannot be queried.
+/// The node does not run, or its kernel cannot be queried.
 pub(super) fn place(node: &LocalNode) -> Result<NodePlace> {
     let name = &node.layout.name;
     let process = node.process.with_context(|| format!("{name} is not running"))?;
@@ -47,7 +44,7 @@ pub(super) fn place(node: &LocalNode) -> Result<NodePlace> {
     })
 }
 
-/// Compares the requested placement with the report of the kernel.
+/// Compares the requested placement with the kernel's report.
 pub(super) fn proofs(placement: &Placement, place: &NodePlace) -> Vec<Proof> {
     placement_proofs(placement, &place.found, &place.node)
 }
@@ -93,8 +90,8 @@ fn placement_proofs(placement: &Placement, found: &EffectiveAffinity, node: &str
             let told = !found.policy_bytes.is_empty();
             let bytes = found.policy_bytes.get(&wanted).copied().unwrap_or(0);
             let all: u64 = found.policy_bytes.values().sum();
-            // Memory ranges that are mapped from files keep the policy of the file, so more than
-            // half of the memory suffices.
+            // Mapped files keep the memory policy of the file, so more than half of the memory
+            // suffices.
             let shown = format!("{wanted} for {} of {} MiB", bytes >> 20, all >> 20);
             let judged = told.then_some((shown, bytes * 2 > all));
             let effect = Effect::from_comparison(
@@ -107,15 +104,15 @@ fn placement_proofs(placement: &Placement, found: &EffectiveAffinity, node: &str
     proofs
 }
 
-/// Lists the NUMA nodes that the threads may use. The flag is true if each thread may use all
-/// `wanted` NUMA nodes. The kernel may list more NUMA nodes than the machine has.
+/// Describes the NUMA nodes that the threads may use. The flag is true if every thread may use all
+/// `wanted` NUMA nodes. The kernel may report more NUMA nodes than the machine has.
 fn reached(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> Option<(String, bool)> {
     let (shown, _) = judged(found, wanted);
     let holds = found.keys().all(|nodes| wanted.is_subset(nodes));
     (!found.is_empty()).then_some((shown, holds))
 }
 
-/// Lists the CPUs or NUMA nodes of all threads. The flag is true if each thread has exactly
+/// Describes the CPUs or NUMA nodes of all threads. The flag is true if each thread has exactly
 /// `wanted`.
 fn judged(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> (String, bool) {
     let counted = |(cpus, threads): (&CpuSet, &usize)| match threads {
@@ -126,9 +123,8 @@ fn judged(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> (String, bool) {
     (words.join(", "), found.keys().eq([wanted]))
 }
 
-/// Checks that new memory can only come from these NUMA nodes, and that at most a fifth of the
-/// memory is elsewhere. Either the cgroup or the memory policy of the process must restrict new
-/// memory. Returns `None` if neither is visible.
+/// Checks that the cgroup or the memory policy restricts new memory to `nodes`, and that at most a
+/// fifth of the memory is elsewhere. Returns `None` if neither restriction is visible.
 fn bound(found: &EffectiveAffinity, nodes: &CpuSet) -> Option<(String, bool)> {
     let (mut shown, by_group) = judged(&found.memory_nodes, nodes);
     if !by_group && found.policy_bytes.is_empty() {
@@ -147,7 +143,7 @@ fn bound(found: &EffectiveAffinity, nodes: &CpuSet) -> Option<(String, bool)> {
         .sum();
     let all: u64 = found.resident_bytes.values().sum();
     if beyond > 0 {
-        // The pages of shared files remain on the NUMA node of the process that read them first.
+        // Pages of shared files remain on the NUMA node of the process that read them first.
         shown = format!(
             "{shown}; {} of {} MiB are on other NUMA nodes",
             beyond >> 20,
@@ -157,7 +153,6 @@ fn bound(found: &EffectiveAffinity, nodes: &CpuSet) -> Option<(String, bool)> {
     Some((shown, (by_group || by_policy) && beyond * 5 <= all))
 }
 
-/// Verifies the values that the JVM derives from its placement.
 pub(super) fn placed_proofs(
     report: &NodeReport,
     placement: &Placement,
@@ -169,8 +164,7 @@ pub(super) fn placed_proofs(
     let is_set = |option: &String| option.starts_with("-XX:ActiveProcessorCount=");
     let wanted = placement.processors.to_string();
     let mut proofs = Vec::new();
-    // If the study sets this option, its value takes precedence, so the derived value is not
-    // verified.
+    // The study's own option takes precedence over the derived value.
     if !options.iter().any(is_set) {
         let holds = counted.as_ref() == Some(&wanted);
         let why = facts.map_or(NO_AGENT, |_| "the JVM does not report this number");
@@ -276,7 +270,7 @@ mod tests {
         assert!(last(&EffectiveAffinity::default()).ends_with('?'));
     }
 
-    /// If an earlier start had bound the memory, the cgroup would still be bound.
+    /// A cgroup could still be bound from an earlier start.
     #[test]
     fn a_node_with_memory_anywhere_must_reach_all_numa_nodes() {
         let mut wanted = placement("0", Memory::Anywhere);

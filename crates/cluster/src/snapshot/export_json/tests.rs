@@ -1,5 +1,5 @@
-//! Tests with untrusted exports. The check must refuse each kind of forbidden content, and name its
-//! location.
+//! Tests with untrusted exports. The check must refuse each kind of forbidden content, with its
+//! location in the message.
 
 use super::*;
 use cassandra::snapshot::manifest::SstableRecord;
@@ -79,15 +79,14 @@ fn a_written_export_is_read() {
     assert_eq!(read.replication().unwrap(), Replication::Simple(1));
     assert_eq!((read.tables(), read.nodes.len()), (vec!["t"], 2));
     assert_eq!(read.formats().into_iter().collect::<Vec<_>>(), ["nb"]);
-    // Each SSTable has three files: the text "node1" or "node2", the digits of its CRC-32, and one
+    // Each SSTable has three files: the node's name, the digits of the CRC-32 of this name, and one
     // byte.
     let digits = |name: &str| crc32fast::hash(name.as_bytes()).to_string().len();
     let bytes = 2 * (5 + 1) + digits("node1") + digits("node2");
     assert_eq!(read.bytes(), bytes as u64);
 }
 
-/// JSON pointer to the first table of the first node. [`NAME`] leads to the name of the first file
-/// of this table.
+/// JSON pointer to the first table of the first node.
 const TABLE: &str = "/nodes/0/manifest/tables/0";
 const NAME: &str = "/nodes/0/manifest/tables/0/sstables/0/files/0/name";
 
@@ -101,8 +100,7 @@ fn check(cases: &[(&str, Value, &str)]) {
     }
 }
 
-/// Each row contains a JSON pointer, the manipulated value at this location, and the expected
-/// message.
+/// Each row contains a JSON pointer, the manipulated value, and the expected message.
 #[test]
 fn names_that_lead_elsewhere_are_refused() {
     let (no_node, no_file) = (

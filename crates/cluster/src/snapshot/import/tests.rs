@@ -1,5 +1,4 @@
-//! Tests of parts that move from one node's host to another. Some tests manipulate a part in
-//! between.
+//! Tests of parts that move from one node's host to another, some of them manipulated on the way.
 
 use super::*;
 use crate::snapshot::export as out;
@@ -25,13 +24,13 @@ fn files_of<'a>(host: &'a host::Agent, folder: &'a Path) -> NodeFiles<'a> {
     }
 }
 
-/// Creates a node's folder with a snapshot of one table with an index. Returns the agent of the
-/// folder, and the manifest of the snapshot.
+/// Creates a node's folder with a snapshot of one table with an index. Returns the folder's agent
+/// and the manifest.
 fn node(root: &Path) -> (host::Agent, Manifest) {
     let host = agent::in_thread(root).unwrap();
     let folder = manifest::folder(root, "s");
     let table = manifest::table_folder(&folder, "k", "t");
-    // The file consists of several pieces, and the last piece is shorter.
+    // The file has several pieces, the last of them shorter.
     write_sstable(
         &table,
         "nb-1-big-",
@@ -47,7 +46,7 @@ fn node(root: &Path) -> (host::Agent, Manifest) {
     (host, manifest)
 }
 
-/// Exports a snapshot of one table to a folder, and returns the description of the node's part.
+/// Exports a snapshot of one table, and returns the description of the node's part.
 fn brought_out(root: &Path, to: &Path) -> ExportedNode {
     let (host, manifest) = node(root);
     let place = files_of(&host, root);
@@ -95,7 +94,7 @@ fn a_part_arrives_as_it_left_and_is_a_snapshot_of_its_new_name() {
     );
     let file = |root: &Path| std::fs::read(root.join("k/t/.by_city/nb-1-big-Data.db")).unwrap();
     assert_eq!(file(&making), file(&manifest::folder(here.path(), "s")));
-    // The import runs again. It replaces the leftover of a killed command.
+    // The second import replaces the leftover of a killed command.
     brought_in(to, &part, between.path()).unwrap();
 }
 
@@ -135,8 +134,7 @@ fn a_file_that_is_damaged_missing_longer_or_a_link_is_named() {
     );
     std::fs::remove_file(&path).unwrap();
     assert!(why().contains("nb-1-big-TOC.txt"), "{}", why());
-    // The link leads to a file of the same size and content, but the import refuses it because it
-    // is a link.
+    // The import refuses a link even to a file of the same size and content.
     std::fs::write(&secret, "x").unwrap();
     symlink(&secret, &path).unwrap();
     assert!(why().contains("cassay follows no links in it"), "{}", why());
@@ -170,8 +168,7 @@ fn unreadable_formats_are_refused_before_anything_is_copied() {
         ("db", "5.0.8", false),
         ("pa", "5.0.8", false),
         ("lb", "5.0.8", false),
-        // If cassay does not know the release line, the server itself reports formats that it
-        // cannot read.
+        // For an unknown release line, the check is left to the server.
         ("pa", "7.0.0", true),
     ] {
         let found = formats_fit(&with(format), version);

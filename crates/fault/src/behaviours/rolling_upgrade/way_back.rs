@@ -1,10 +1,10 @@
-//! Downgrade after an upgrade. Each node gets the files that it had before the upgrade, starts with
-//! the former release, and is repaired.
+//! Downgrade after an upgrade. Each node gets its files from before the upgrade, starts with the
+//! former release, and is repaired.
 //!
-//! Invariants: the kept files come from a drained and stopped node, before the new release has
-//! changed them. The kept files lack later writes, so a node counts as rolled back only after a
-//! repair from the other nodes. Repairs begin when all nodes run the same release, because nodes of
-//! two releases do not stream to each other.
+//! Invariants: the files were saved from a drained and stopped node before the new release could
+//! change them. They lack later writes, so a node counts as rolled back only after a repair.
+//! Repairs begin when all nodes run the same release, because nodes of two releases do not stream
+//! to each other.
 
 use super::{DRAIN_LIMIT, counted, files};
 use crate::behaviour::{Tell, Work};
@@ -23,18 +23,16 @@ const POLL: Duration = Duration::from_millis(200);
 
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Time after which the agent restarts a node whose files are being kept or replaced. It is longer
-/// than these operations take, because the node must not start before they have ended. For example,
-/// linking a million files takes seconds.
+/// Time after which the agent restarts a node whose files are being saved or replaced. The node
+/// must not start earlier. For example, linking a million files takes seconds.
 pub(super) const SWAP_LIMIT: Duration = Duration::from_secs(600);
 
 /// Time limit for the repair of one node. A repair of 1 TB at 40 MB/s takes 7 hours.
 const REPAIR_LIMIT: Duration = Duration::from_secs(12 * 3600);
 
-/// Nodes that can be downgraded.
 #[derive(Debug, Default)]
 pub(super) struct WayBack {
-    /// Nodes with kept files and their former releases, in the order of the upgrade.
+    /// Nodes with saved files and their former releases, in the order of the upgrade.
     kept: Vec<KeptNode>,
     /// True if all nodes in `kept` are rolled back and repaired.
     is_over: bool,
@@ -47,14 +45,14 @@ struct KeptNode {
 }
 
 impl WayBack {
-    /// Keeps the files of a node that ran `release`, was drained and is stopped.
+    /// Saves the files of a node that ran `release`, was drained and is stopped.
     pub fn keep(&mut self, world: &mut dyn World, node: NodeIndex, release: String) -> Result<()> {
         world.keep_files(node)?;
         self.kept.push(KeptNode { node, release });
         Ok(())
     }
 
-    /// Describes the files that were kept last.
+    /// Describes the most recently saved files.
     pub fn describe_files(&self) -> Option<String> {
         let kept = self.kept.last()?;
         Some(format!(
@@ -67,13 +65,12 @@ impl WayBack {
         self.is_over
     }
 
-    /// Returns the nodes that can be downgraded, beginning with the node that was upgraded last.
+    /// Returns the nodes that can be downgraded, in the reverse order of the upgrade.
     pub fn nodes(&self) -> Vec<NodeIndex> {
         self.kept.iter().rev().map(|kept| kept.node).collect()
     }
 
-    /// Downgrades all nodes. If the user interrupts the run, skips the repairs, because the nodes
-    /// are no longer needed.
+    /// Downgrades and repairs all nodes. After an interrupt by the user, skips the repairs.
     ///
     /// # Errors
     /// A node does not start with its former release, or cannot be repaired.
@@ -129,9 +126,9 @@ impl WayBack {
     }
 }
 
-/// Drains and stops a node, replaces its files with the saved files, and starts it with its former
-/// release. If draining failed, returns the reason. Such a failure does no harm, because the node
-/// discards the flushed data anyway.
+/// Drains and stops a node, replaces its files by the saved ones, and starts it with its former
+/// release. Returns the reason if draining failed, which is harmless because the flushed data is
+/// discarded.
 fn swap(world: &mut dyn World, node: NodeIndex) -> Result<Option<String>> {
     let drain = Operation::Upgrade(UpgradeStep::Drain);
     let drained = world.tell(node, drain, DRAIN_LIMIT);
@@ -143,12 +140,10 @@ fn swap(world: &mut dyn World, node: NodeIndex) -> Result<Option<String>> {
     Ok(drained.err().map(why))
 }
 
-/// Repairs all user keyspaces of a node. Returns the report of the node and the reports of the
-/// other replicas.
+/// Repairs all user keyspaces of a node. Returns the reports of the node and of the other replicas.
 fn repaired(world: &mut dyn World, node: NodeIndex) -> Result<String> {
     let mut repair = node_repair::behaviour(&Hit::Node(node), &Options::default());
-    // This call records the validations that other nodes performed before. Nodes with release 4.0
-    // do not report validations.
+    // Records earlier validations of other nodes. Nodes of release 4.0 do not report validations.
     let before = repair.look(world, LIMIT);
     repair.inject(world, REPAIR_LIMIT)?;
     let said = loop {

@@ -12,15 +12,13 @@ impl Works {
         }
     }
 
-    /// Sets the release of a node to the former release. When the node starts, it reads the files
-    /// of that release.
+    /// Sets the former release of a node, which reads its files at its next start.
     pub fn downgrade(&mut self, node: NodeIndex) -> Result<()> {
         self.releases[node.0] = "4.1.10";
         Ok(())
     }
 
-    /// Keeps the files of a node. After this call, the new release writes files that only the new
-    /// release can read.
+    /// Saves the files of a node. Afterwards, the new release writes files that only it can read.
     pub fn keep_files(&mut self, node: NodeIndex) -> Result<()> {
         ensure!(!self.is_full, "the disk has no room left");
         let drained = self.told.last() == Some(&UpgradeStep::Drain);

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Time until a deleted pod is replaced by a running pod, in ns.
+/// Time from the deletion of a pod until a new pod runs.
 const BACK_NS: u64 = 2 * S;
 
 impl Sim {
@@ -10,7 +10,6 @@ impl Sim {
         self.is(|what| matches!(what, Injection::Command { .. }))
     }
 
-    /// Returns true if the old pod no longer exists and the new pod has not started yet.
     pub fn is_podless(&self) -> bool {
         let is_away = |gone_ns: u64| {
             self.stays_broken || self.is_cordoned() || self.now_ns < gone_ns + BACK_NS
@@ -25,8 +24,8 @@ impl Pods for Sim {
             bail!("the cluster is away");
         }
         let gone_ns = match self.rolled_ns {
-            // The operator replaces the last pod first, and each further pod when the previous pod
-            // is ready.
+            // The operator replaces the last pod first, and each other pod when the previous one is
+            // ready.
             Some(ns) => Some(ns + (2 - node.0 as u64) * BACK_NS),
             None => self.pod_gone_ns,
         };
@@ -35,7 +34,6 @@ impl Pods for Sim {
         let uid = gone_ns.filter(|gone_ns| *gone_ns <= self.now_ns);
         Ok(PodSeen {
             name: format!("db-{}", node.0),
-            // The new pod runs on another machine.
             node: if uid.is_some() { "m2" } else { "m1" }.to_owned(),
             uid: uid.map(|ns| ns.to_string()).unwrap_or_default(),
             is_ready: !is_rolling && !self.is_podless() && self.now_ns >= self.slow_until_ns,
@@ -48,8 +46,7 @@ impl Pods for Sim {
     }
 
     fn delete_pod(&mut self, _: NodeIndex, _: Deletion) -> Result<()> {
-        // The controller of the pod creates a new pod after every deletion, so this injection has
-        // no deadline.
+        // The controller creates a new pod after every deletion, so this injection has no deadline.
         self.injected.push(Duration::MAX);
         if !self.breaks_another {
             self.pod_gone_ns = Some(self.now_ns);

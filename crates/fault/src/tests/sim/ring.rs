@@ -1,13 +1,13 @@
-//! Ring membership of simulated nodes that leave or join.
+//! Ring membership of simulated nodes.
 
 use super::{ADDED, Agents, HIT, NodeSeen, S, Sim};
 use cassandra::{Member, MemberStatus, Members};
 use target_spec::NodeIndex;
 
-/// Time until the other nodes consider a node down, in ns.
+/// Time until the other nodes consider a node down.
 const DETECTED_NS: u64 = 2 * S;
 
-/// Time that a node takes to leave a ring, in ns.
+/// Time that a node takes to leave a ring.
 pub(in crate::tests) const LEAVING_NS: u64 = S;
 
 impl Sim {
@@ -18,7 +18,7 @@ impl Sim {
         at_work.any(|(node, _, until)| *node == by && is_done(*until)) && !self.broken.is_empty()
     }
 
-    /// Returns the status that the other nodes report for the target.
+    /// Returns the status of the target according to the other nodes.
     pub fn standing(&self) -> Option<MemberStatus> {
         let leaves = self.at_work.iter().any(|(node, ..)| *node == HIT);
         match () {
@@ -35,7 +35,7 @@ impl Sim {
         }
     }
 
-    /// Returns the status that the other nodes report for the added node.
+    /// Returns the status of the added node according to the other nodes.
     pub fn standing_of_added(&self) -> Option<MemberStatus> {
         let told = self.at_work.iter().find(|(node, ..)| *node == ADDED);
         let has_joined = self.now_ns >= self.added_ns? + self.joins_within_ns;
@@ -47,7 +47,6 @@ impl Sim {
         }
     }
 
-    /// Returns the members of the ring that a node reports.
     pub fn members_of(&self, node: NodeIndex) -> Members {
         let member = |(index, seen): (NodeIndex, NodeSeen)| {
             let standing = match index {

@@ -1,15 +1,15 @@
 //! Known error messages and their meanings, grouped by the program that prints them.
 
-/// Words of a message, and their meaning. `DEST` represents the destination, `LINE` the line that
-/// contains the words, and `THERE` the start of a command that runs at the destination. `FORGET`
-/// represents the command that removes a changed host key.
+/// Words of a message, and their meaning. `DEST` is the destination, `LINE` the line with the
+/// words, `THERE` the start of a command that runs at the destination, and `FORGET` the command
+/// that removes a changed host key.
 pub(super) struct Row {
     pub(super) words: &'static [&'static str],
     pub(super) cause: &'static str,
     pub(super) hint: &'static str,
 }
 
-/// Messages of `ssh`. The first row that matches is used, because an error of a jump host causes
+/// Messages of `ssh`. The first matching row applies, because an error of a jump host causes
 /// further errors.
 pub(super) const BY_SSH_ITSELF: [Row; 12] = [
     Row {
@@ -80,8 +80,8 @@ pub(super) const BY_SSH_ITSELF: [Row; 12] = [
     },
 ];
 
-/// Messages of `kubectl`, and messages of the API server and the container runtime that `kubectl`
-/// passes on.
+/// Messages of `kubectl`, and those of the API server and the container runtime that `kubectl`
+/// prints.
 pub(super) const BY_KUBECTL: [Row; 12] = [
     Row {
         words: &["locate context"],
@@ -146,7 +146,7 @@ pub(super) const BY_KUBECTL: [Row; 12] = [
     },
 ];
 
-/// Messages of a login that succeeds but does not permit any command.
+/// Messages of a login that succeeds but permits no command.
 pub(super) const BY_LOGIN: [Row; 1] = [Row {
     words: &["assword", "expired"],
     cause: "the password of the user on that machine has expired (LINE)",

@@ -1,11 +1,10 @@
-//! Tests of the messages about unreachable machines. The messages depend on the output of the
-//! remote system.
+//! Tests of the messages about unreachable machines.
 
 use super::*;
 use std::os::unix::process::ExitStatusExt;
 
 /// Returns the report for a connection that ended at a stage with exit status `code`, after these
-/// lines were printed.
+/// lines.
 fn sentences(stage: Stage, code: i32, lines: &[&str]) -> String {
     let wanted = Destination::new("db3", false, None).unwrap();
     let end = End {
@@ -17,8 +16,7 @@ fn sentences(stage: Stage, code: i32, lines: &[&str]) -> String {
     Refusal::new(&wanted, Trouble::BrokeOff(end)).to_string()
 }
 
-/// Lines that OpenSSH 9.2 and 10.0 print before exit status 255, and the expected text in the
-/// report.
+/// Lines of OpenSSH 9.2 and 10.0 before exit status 255, and the expected text.
 const BY_SSH_ROWS: [(&[&str], &str); 15] = [
     (
         &["Host key verification failed."],
@@ -112,8 +110,8 @@ fn messages_of_ssh_become_a_cause_with_the_next_step() {
     }
 }
 
-/// A test case: the stage, the exit status of `ssh`, the printed lines, and the expected text in
-/// the report. The lines come from a shell, a loader, `sudo` or the program.
+/// Stage, exit status of `ssh`, printed lines, and expected text. The lines come from a shell, a
+/// loader, `sudo` or the program.
 type FarSideRow = (Stage, i32, &'static [&'static str], &'static str);
 
 const FAR_SIDE_ROWS: [FarSideRow; 13] = [
@@ -132,7 +130,7 @@ const FAR_SIDE_ROWS: [FarSideRow; 13] = [
         ],
         "the password of the user on that machine has expired",
     ),
-    // Only the exit status shows that this line does not come from `ssh` itself.
+    // Only the exit status shows that this line does not come from `ssh`.
     (
         Stage::Login,
         1,

@@ -2,8 +2,6 @@
 
 use super::*;
 
-/// In an earlier version, the CPU counts of the JVMs were lower, but the nodes could still run on
-/// the client's CPUs.
 #[test]
 fn nodes_that_run_anywhere_keep_off_the_cpus_of_the_client() {
     for placing in [Placing::OneSocketPerVcpu, Placing::None] {
@@ -28,14 +26,13 @@ fn nodes_that_run_anywhere_keep_off_the_cpus_of_the_client() {
     assert!(error.contains("no CPU remains for nodes"), "{error}");
 }
 
-/// An earlier version lost the reservation if hosts may use only a part of the machine.
 #[test]
 fn client_cpus_outside_the_hosts_allowance_can_be_assigned() {
     let host = HostSpec {
         cpus: Some((0..110).collect()),
         ..HostSpec::default()
     };
-    // One thread of each of the last two cores is left for the client.
+    // One thread of each of the last two cores remains for the client.
     for (client, nodes) in [(1, 110), (2, 110), (3, 109), (4, 108), (5, 106)] {
         let topology = Topology {
             client: Some(client),
@@ -65,8 +62,7 @@ fn nodes_that_run_anywhere_can_keep_no_core_free() {
     assert!(error.contains("hint: use `placing: auto`"), "{error}");
 }
 
-/// If the machine does not report L3 caches, NUMA nodes replace the L3 caches. An earlier version
-/// still called these groups L3.
+/// Without reported L3 caches, NUMA nodes replace them.
 #[test]
 fn nothing_is_said_of_an_l3_that_nobody_tells() {
     for (nodes, tells, expected) in [
