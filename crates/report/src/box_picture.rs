@@ -13,15 +13,12 @@ use std::fmt::Write;
 
 /// Number of colours for owners in the style sheet: `--c0` to `--c7`.
 const OWNERS: usize = 8;
-/// Maximum number of owners that one part shows side by side. A part with more owners is drawn in
-/// the style [`Style::Many`].
+/// Maximum number of owners that one part shows side by side.
 const BANDS_MAX: usize = 3;
-/// Width of the picture, which is the width of the page.
 const WIDTH_PX: f64 = 1120.0;
-/// Length of the two equal sides of the triangle that marks a part.
+/// Length of the legs of the right-angled triangle that marks a part.
 const MARK_PX: f64 = 7.0;
 
-/// Appends the HTML of a picture to `out`, with its heading and its legend.
 pub fn figure(out: &mut String, picture: &Picture) {
     let (all, width, height) = flow(&picture.nests, WIDTH_PX);
     // The two additional pixels leave space for the borders of the outermost boxes.
@@ -97,7 +94,7 @@ fn part(out: &mut String, part: &Part, [x, y]: [f64; 2], width: f64) {
     out.push_str("</g>");
 }
 
-/// Draws the rectangle of a part: the colours of its owners side by side, and the mark on top.
+/// Draws the rectangle of a part with the colours of its owners side by side and the mark on top.
 fn draw(out: &mut String, looks: &[Style], [x, y]: [f64; 2], [width, height]: [f64; 2]) {
     let is_fill = |look: &&Style| **look != Style::Marked;
     let mut fills: Vec<Style> = looks.iter().filter(is_fill).copied().collect();

@@ -25,7 +25,6 @@ use pairs::Pair;
 use serde_json::{Value, json};
 use store::record::{ComparisonRecord, Finding, MultiplicityRecord};
 
-/// Builds the page that compares `contender` with `baseline`.
 pub fn compare(baseline: &RunView, contender: &RunView) -> Page {
     let side = |run| Side { run, link: None };
     compare_all(&[side(baseline), side(contender)])
@@ -97,7 +96,6 @@ fn data(baseline: &RunView, pairs: &[Pair<'_, '_>], many: Option<&MultiplicityRe
     data
 }
 
-/// Describes how many comparisons of one metric have each verdict.
 fn tally(comparisons: &[ComparisonRecord], metric: &str) -> String {
     let of: Vec<&ComparisonRecord> = comparisons.iter().filter(|c| c.metric == metric).collect();
     let mut parts = Vec::new();
@@ -227,8 +225,8 @@ fn sentences(baseline: &RunView, pair: &Pair<'_, '_>, is_named: bool) -> Vec<Str
     vec![format!("{}: {}", pair.run.name, said.join(" "))]
 }
 
-/// Returns a sentence on the primary comparison, with its interval. Returns `None` if there is no
-/// primary comparison, or if it has no interval.
+/// Returns a sentence on the primary comparison, with its interval. Returns `None` if no primary
+/// comparison exists, or if it has no interval.
 fn primary_sentence(comparisons: &[ComparisonRecord], run: &RunView) -> Option<String> {
     let c = comparisons.iter().find(|c| c.primary)?;
     let interval = interval_words(c)?;

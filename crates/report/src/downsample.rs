@@ -3,7 +3,6 @@
 //!
 //! A mean, or every n-th value, would hide a single second in which the disk was busy. The measured
 //! window gets [`WINDOW_SHARE`] of the buckets, even if it is short compared with the load phase.
-//! All series of a figure use the same buckets, so they can share their positions on the time axis.
 
 /// Minimum share of the buckets that divide the measured window.
 const WINDOW_SHARE: f64 = 0.6;
@@ -14,25 +13,23 @@ const GAP_LOOKS: f64 = 5.0;
 /// Buckets that divide the time axis of one trial.
 #[derive(Clone, Debug)]
 pub struct Buckets {
-    /// Borders of the buckets in seconds, in ascending order. The number of borders exceeds the
-    /// number of buckets by one.
+    /// Borders of the buckets in seconds, in ascending order. Their number exceeds the number of
+    /// buckets by one.
     borders: Vec<f64>,
 }
 
-/// Positions and values of a line, ready to be drawn. A value of `None` leaves a gap in the line.
+/// Positions and values of a line. A value of `None` leaves a gap in the line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ThinnedSeries {
     /// Positions on the time axis, in seconds.
     pub x: Vec<f64>,
-    /// Values at these positions.
     pub y: Vec<Option<f64>>,
-    /// True if the series was downsampled.
     pub thinned: bool,
 }
 
 impl Buckets {
     /// Divides `span` into about `count` buckets, but at least about 4. `span` and the measured
-    /// `window` are a start and an end in seconds.
+    /// `window` each consist of a start and an end in seconds.
     pub fn new(span: [f64; 2], window: Option<[f64; 2]>, count: usize) -> Buckets {
         let [from, to] = span;
         let count = count.max(4) as f64;
@@ -61,7 +58,6 @@ impl Buckets {
         }
     }
 
-    /// Returns the number of buckets.
     pub fn count(&self) -> usize {
         self.borders.len().saturating_sub(1)
     }
@@ -71,8 +67,8 @@ impl Buckets {
         above.saturating_sub(1).min(self.count().saturating_sub(1))
     }
 
-    /// Returns the position of the first or second value of a bucket. These positions are at a
-    /// quarter and at three quarters of the bucket's width.
+    /// Returns the position of the first or second value of a bucket, at a quarter or at three
+    /// quarters of the bucket's width.
     fn place(&self, bucket: usize, second: bool) -> f64 {
         let (from, to) = (self.borders[bucket], self.borders[bucket + 1]);
         from + (to - from) * if second { 0.75 } else { 0.25 }
@@ -131,9 +127,8 @@ impl Buckets {
     }
 }
 
-/// Returns the borders of buckets. Each of `parts` contains the start and the end of a period, and
-/// its number of buckets. This number is rounded to a whole number, and all buckets of a period
-/// have the same length.
+/// Returns the borders of buckets. Each item of `parts` contains a period's start, its end and its
+/// number of buckets, which is rounded to a whole number.
 fn even(parts: &[(f64, f64, f64)]) -> Vec<f64> {
     let mut borders = Vec::new();
     for (from, to, count) in parts {
@@ -181,8 +176,8 @@ impl Extremes {
 }
 
 impl ThinnedSeries {
-    /// Fills each single empty bucket with the previous value. A single bucket between two readings
-    /// may be empty by chance, so it must not leave a gap.
+    /// Fills each single empty bucket with the previous value. Such a bucket may be empty by
+    /// chance, so it must not leave a gap.
     fn bridge(&mut self) {
         for at in (2..self.y.len().saturating_sub(2)).step_by(2) {
             if self.y[at].is_none() && self.y[at + 2].is_some() {

@@ -1,6 +1,5 @@
 //! Escapes text for HTML and SVG.
 
-/// Escapes text for the content of HTML elements and for quoted attributes.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

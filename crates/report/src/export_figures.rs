@@ -10,16 +10,13 @@ use crate::sections::lead_figure::{course_of, load_figure};
 use crate::svg;
 use std::collections::BTreeSet;
 
-/// Minimum number of latencies above a point of a percentile curve. The plot omits points with
-/// fewer latencies above them.
+/// Minimum number of latencies above a point of a percentile curve.
 const ABOVE_MIN: f64 = 10.0;
 
-/// An exported figure, as the name and the content of a file.
 #[derive(Clone, Debug)]
 pub struct FigureFile {
     /// Name of the file without its extension. It consists of letters, digits and `-_.+=`.
     pub name: String,
-    /// Self-contained SVG of the figure.
     pub svg: String,
 }
 
@@ -63,8 +60,7 @@ fn unused_name(name: String, used: &mut BTreeSet<String>) -> String {
     candidates.find(|one| used.insert(one.clone())).expect("numbers do not end")
 }
 
-/// Returns true if any line of the figure has at least two points. A line with a single point shows
-/// no development over time.
+/// Returns true if any line of the figure has at least two points.
 fn is_course(figure: &LeadFigure) -> bool {
     let has_line = |plot: &Plot| match plot {
         Plot::Curve(plot) => plot

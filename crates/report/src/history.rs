@@ -42,10 +42,8 @@ pub(crate) struct HistoryMetric {
     pub(crate) magnitude_min: f64,
 }
 
-/// History of a study, with all runs that may be compared with each other.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    /// Name of the study.
     pub study: String,
     pub(crate) runs: Vec<UsedRun>,
     /// Stamps of the runs that the history omits, each with the reason.
@@ -59,7 +57,6 @@ pub(crate) struct UsedRun {
     pub(crate) stamp: String,
     pub(crate) path: PathBuf,
     pub(crate) verdict: Option<record::Verdict>,
-    /// Link from the page to the run's report. `None` if the page cannot link to the report.
     pub(crate) link: Option<String>,
     pub(crate) cassay: String,
     pub(crate) cassandra: String,
@@ -192,7 +189,6 @@ impl History {
         history
     }
 
-    /// Returns the number of runs in the history.
     pub fn runs_count(&self) -> usize {
         self.runs.len()
     }

@@ -70,8 +70,8 @@ fn script() -> String {
     format!("\n{SCRIPT}")
 }
 
-/// Digest of the uncompressed chart library, for the content security policy. The page's script
-/// inserts the library in this form. A test decompresses the library to check the digest.
+/// Digest of the uncompressed chart library, which the page's script inserts. A test checks the
+/// digest.
 const LIBRARY_DIGEST: &str = "'sha256-l1Aje0LZevOGwlrWRNhYrFt3Nd1l6Fg+MskjTVUdt/Q='";
 
 /// Text that only a printed page shows. It names the parts that a printed page omits.
@@ -79,7 +79,6 @@ const ON_PAPER: &str = "A printed report contains the answer and the first chart
      Only the file contains the rest: tables, settings, reasons, and charts of hosts and JVMs. To \
      print a whole section, open it in the browser first.";
 
-/// Renders a page as a complete HTML document.
 pub fn html(page: &Page) -> String {
     let body = body(page);
     let scripts = Scripts {
@@ -115,9 +114,8 @@ pub fn html(page: &Page) -> String {
     out
 }
 
-/// Returns the chart library in the form in which the page contains it, as gzip in base64. The
-/// library takes 1.0 MB as text, and 0.5 MB in this form. A browser decompresses it in a few
-/// milliseconds.
+/// Returns the chart library as gzip in base64, the form in which the page contains it. The library
+/// takes 1.0 MB as text, and 0.5 MB in this form.
 fn packed_library() -> &'static str {
     static PACKED: LazyLock<String> = LazyLock::new(|| BASE64.encode(CHARTS));
     &PACKED
@@ -162,8 +160,7 @@ fn link(out: &mut String, id: &str, title: &str) {
     let _ = write!(out, "<a href=\"#{id}\">{}</a>", escape(title));
 }
 
-/// Appends the sections of a fold as a `details` element, whose summary lists their titles. If
-/// there are several sections, the content begins with links to them.
+/// Appends the sections of a fold as a `details` element, whose summary lists their titles.
 fn fold(out: &mut String, fold: &Fold) {
     let titles: Vec<&str> = fold.sections.iter().map(|part| part.title.as_str()).collect();
     let _ = write!(

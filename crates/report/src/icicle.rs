@@ -1,9 +1,7 @@
 //! Draws an [`Icicle`] as SVG in a `figure` element, with its data for the script.
 //!
 //! The SVG contains only the widest frames, so that the picture is readable without a script. The
-//! script draws all frames, and adds search and zoom by keyboard and pointer. The style sheet of
-//! the page sets the colours by class. Tooltips name the kind of code, and the legend explains the
-//! colours.
+//! script draws all frames, and adds search and zoom.
 
 use crate::escape::escape;
 use crate::html::escape_json;
@@ -14,7 +12,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use store::record::frame_label;
 
-/// Script of all icicles on a page, for search and for zoom by keyboard and pointer.
 pub const SCRIPT: &str = include_str!("../assets/icicle.js");
 
 /// Maximum number of frames in the SVG, which a reader without scripts sees.
@@ -29,7 +26,6 @@ const BOLD_LETTER_PX: f64 = 7.2;
 /// Minimum width of a frame that has a label.
 const LABEL_PX: f64 = 30.0;
 
-/// Appends the HTML of an icicle to `out`, with its heading, its legend and its data.
 pub fn figure(out: &mut String, icicle: &Icicle) {
     let id = escape(&icicle.id);
     let drawn = widest(&icicle.frames);

@@ -9,7 +9,6 @@ use crate::sections::{effective, host_settings, machines, node_balance};
 use serde_json::{Value, json};
 use store::record::{ProofOutcome, left_out};
 
-/// Returns the data of a page, pretty-printed with a newline at the end.
 pub fn json(page: &Page) -> String {
     let mut text = serde_json::to_string_pretty(&page.data).unwrap_or_default();
     text.push('\n');
@@ -17,8 +16,7 @@ pub fn json(page: &Page) -> String {
 }
 
 /// Returns the content of `findings.json` unchanged, with an additional `summary` and, if known,
-/// the observations of hosts and nodes. A program that reads the file can therefore also read this
-/// output.
+/// the observations of hosts and nodes.
 pub fn run(view: &RunView, points: &[Point<'_>]) -> Value {
     let mut data = serde_json::to_value(&view.findings).unwrap_or(Value::Null);
     let best = variants(view).into_iter().enumerate().map(|(index, variant)| {

@@ -7,7 +7,6 @@
 
 use crate::page::{Align, Block, Cell, Headline, Page, Table, Tone, Verdict};
 
-/// Anchors of the sections that the Markdown contains.
 const SHOWN: [&str; 5] = [
     "requirements",
     "comparisons",

@@ -14,15 +14,14 @@ use measure::Known;
 use std::collections::BTreeMap;
 use store::record::{CostComparisonRecord, PointRecord, QuantilesRecord, TrialFinding};
 
-/// Name that represents all kinds of operations together.
+/// Name of the series that merges all kinds of operations.
 pub const ALL: &str = "all";
 
-/// All trials of one variant at one point.
 pub struct Point<'a> {
     pub variant: &'a VariantName,
     pub variant_index: usize,
     pub at: Option<procedure::Point>,
-    /// All trials of the point, including invalid trials.
+    /// Trials of the point, including invalid trials.
     pub trials: Vec<&'a TrialFinding>,
     /// Trials from which the results of the point are computed, as in the findings. If the findings
     /// name no trials, these are the trials that are not invalid or, if there are none, all trials.
@@ -33,7 +32,6 @@ pub struct Point<'a> {
     pub saturated: bool,
 }
 
-/// Returns the names of the variants, in the order of the plan.
 pub fn variants(view: &RunView) -> Vec<&VariantName> {
     let planned = view.plan.trials.iter().map(|t| &t.variant);
     let found = view.findings.trials.iter().map(|t| &t.variant);
@@ -82,8 +80,7 @@ fn is_saturated(view: &RunView, trial: &TrialFinding) -> bool {
     view.findings.usable_points().find(here).is_some_and(|p| p.saturated)
 }
 
-/// Compares two points by their positions on the axes. Axes are ordered by name, and values on an
-/// axis by number.
+/// Compares two points by the names of their axes, and then by their values.
 pub fn compare_places(
     a: Option<procedure::Point>,
     b: Option<procedure::Point>,
@@ -110,14 +107,14 @@ impl<'a> Point<'a> {
         self.verdict = worst.unwrap_or(Verdict::Unknown);
     }
 
-    /// Returns the successful operations per second, as the mean over the trials in `used`.
     pub fn ops_per_s(&self) -> f64 {
         let sum: f64 = self.used.iter().map(|t| t.all.ops_per_s).sum();
         sum / self.used.len().max(1) as f64
     }
 
-    /// Returns the 95 % confidence interval of the throughput. For one block, the interval comes
-    /// from batch means. For several blocks, it comes from the spread between the blocks.
+    /// Returns the 95 % confidence interval of the throughput. For one block, this function takes
+    /// the interval from batch means. For several blocks, it computes the interval from the spread
+    /// between the blocks.
     pub fn ops_per_s_ci95(&self) -> Option<[f64; 2]> {
         match self.used.as_slice() {
             [] => None,
@@ -138,8 +135,7 @@ impl<'a> Point<'a> {
         }
     }
 
-    /// Returns labels that warn about the interval. The interval of a single window may come from a
-    /// short window, or depend on few incidents.
+    /// Returns labels that warn of a short window, or of an interval that depends on few incidents.
     pub fn interval_labels(&self) -> Vec<&'static str> {
         let is_of_few = matches!(self.used.as_slice(), [one] if one.all.few_incidents);
         let labels = [
@@ -186,7 +182,6 @@ impl<'a> Point<'a> {
         errors
     }
 
-    /// Returns the sum of one counter over the trials in `used`.
     pub fn sum(&self, counter: impl Fn(&TrialFinding) -> u64) -> u64 {
         self.used.iter().map(|t| counter(t)).sum()
     }
@@ -198,7 +193,6 @@ impl<'a> Point<'a> {
         self.used.iter().map(cpu).sum::<f64>() / ops
     }
 
-    /// Names the position of the point on the axes.
     pub fn label(&self) -> String {
         place(self.at)
     }
@@ -240,7 +234,8 @@ pub fn place_key(at: Option<procedure::Point>) -> String {
     }
 }
 
-/// Returns the axis that all points have in common. `None` unless the points have exactly one axis.
+/// Returns the axis that all points have in common. Returns `None` if the points have different
+/// axes or no axis.
 pub fn only_axis(points: &[Point<'_>]) -> Option<&'static str> {
     let axis = points.first()?.at?.axis();
     let same = |p: &Point<'_>| p.at.is_some_and(|at| at.axis() == axis);
@@ -254,7 +249,6 @@ pub fn is_kept_up(view: &RunView, point: &Point<'_>) -> bool {
     is_rate && !point.saturated && !is_searched(view, point)
 }
 
-/// Returns true if the study searched for the highest load of the variant.
 pub fn is_searched(view: &RunView, point: &Point<'_>) -> bool {
     view.findings.searches.iter().any(|search| search.variant == *point.variant)
 }
@@ -266,7 +260,7 @@ pub fn most_different_cost(view: &RunView) -> Option<&CostComparisonRecord> {
     differing.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()))
 }
 
-/// Formats a value on an axis, with thousands separators.
+/// Formats a value on an axis. A whole number has thousands separators.
 pub fn axis_value(value: f64) -> String {
     if value.fract() == 0.0 && (0.0..1e15).contains(&value) {
         number::count(value as u64)
@@ -331,14 +325,12 @@ pub fn compared_value(view: &RunView, point: &Point<'_>, metric: &str) -> Option
     store::record::compared_value(&found.comparisons, &found.trials, place, metric)
 }
 
-/// Scales the ends of an interval, which belong to the value `from`, in proportion to the value
-/// `to`.
+/// Scales the ends of an interval by the ratio of `to` to `from`.
 pub fn moved_ends(ends: [f64; 2], from: f64, to: f64) -> [f64; 2] {
     ends.map(|end| end * to / from)
 }
 
-/// Returns the index of a variant in the order of the plan. The index determines the colour of the
-/// variant.
+/// Returns the index of a variant in the order of the plan, which determines the variant's colour.
 pub fn variant_index(view: &RunView, variant: &VariantName) -> usize {
     variants(view).iter().position(|name| *name == variant).unwrap_or(0)
 }

@@ -1,8 +1,4 @@
 //! Formats numbers with the digits that are useful, but never with more digits than are known.
-//!
-//! Rates have four significant digits, and values from histograms have three. Other numbers have
-//! the formats of [`measure::number`]. Headings contain the units, except where a function adds the
-//! unit.
 
 pub use measure::number::{ABSENT, bytes, count, duration, round, short, significant};
 
@@ -12,7 +8,6 @@ use measure::Known;
 /// sampling error of their number is about 10 %.
 pub const COUNT_ABOVE_MIN: f64 = 100.0;
 
-/// Formats a rate in operations per second with four significant digits.
 pub fn rate(value: f64) -> String {
     significant(value, 4)
 }

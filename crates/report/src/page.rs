@@ -20,27 +20,22 @@ pub use lead_figure::{
 
 use store::record::{self, RuleOutcome};
 
-/// The content of a whole page.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// Title of the document.
     pub title: String,
-    /// Content at the top of the page.
     pub headline: Headline,
-    /// Remaining content, in reading order.
     pub folds: Vec<Fold>,
     /// Data that `--json` prints.
     pub data: serde_json::Value,
 }
 
 impl Page {
-    /// Returns all sections, in reading order.
     pub fn sections(&self) -> impl Iterator<Item = &Section> {
         self.folds.iter().flat_map(|fold| &fold.sections)
     }
 }
 
-/// Sections that answer one question of the reader. The page opens and closes them together.
+/// A group of sections that answer one question. The page opens and closes them together.
 #[derive(Clone, Debug)]
 pub struct Fold {
     /// Anchor of the fold, which consists of lower-case letters and hyphens.
@@ -54,7 +49,7 @@ pub struct Fold {
 }
 
 impl Fold {
-    /// Builds a fold of those sections that exist. `None` if no section exists.
+    /// Builds a fold of the sections that exist. Returns `None` if no section exists.
     pub fn with_sections(
         id: &'static str,
         title: &str,
@@ -75,19 +70,15 @@ measure::word_enum! {
     /// Usability of a result.
     #[derive(PartialOrd, Ord)]
     pub enum Verdict {
-        /// Every rule passed.
         Valid = "valid",
-        /// Some rule warned.
         Suspect = "suspect",
-        /// A rule failed. The result is kept, but is never used in a comparison.
+        /// A rule failed. cassay keeps the result, but never uses it in a comparison.
         Invalid = "invalid",
-        /// The result has not been judged.
         Unknown = "not judged",
     }
 }
 
 impl Verdict {
-    /// Returns the verdict of a record. Returns `Unknown` if the record is missing.
     pub fn from_record(judged: Option<record::Verdict>) -> Verdict {
         match judged {
             Some(record::Verdict::Valid) => Verdict::Valid,
@@ -97,7 +88,6 @@ impl Verdict {
         }
     }
 
-    /// Returns the tone of the verdict.
     pub fn tone(self) -> Tone {
         match self {
             Verdict::Valid => Tone::Good,
@@ -108,30 +98,24 @@ impl Verdict {
     }
 }
 
-/// Tone of an element. Renderers must not mark a tone by colour alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// The element has no particular tone.
+    /// An element without a particular tone.
     #[default]
     Plain,
-    /// The element is present, but not reliable.
+    /// An element that is not reliable.
     Muted,
-    /// The reader should see the element first.
+    /// An element that the reader should see first.
     Strong,
-    /// A good result.
     Good,
-    /// The reader should look at the element.
+    /// An element that the reader should look at.
     Warn,
-    /// The element shows that something is wrong.
     Bad,
 }
 
-/// One section of the page.
 #[derive(Clone, Debug)]
 pub struct Section {
-    /// Anchor of the section, which consists of lower-case letters and hyphens.
     pub id: &'static str,
-    /// Heading of the section.
     pub title: String,
     /// Introduction of the section, in one or two sentences. It may be empty.
     pub lead: String,
@@ -139,20 +123,13 @@ pub struct Section {
     pub blocks: Vec<Block>,
 }
 
-/// One element of a section.
 #[derive(Clone, Debug)]
 pub enum Block {
-    /// A paragraph of text.
     Text(String),
-    /// A highlighted paragraph.
     Note(Tone, String),
-    /// A table with a heading for each column.
     Table(Table),
-    /// A chart with one or more panels.
     Chart(Chart),
-    /// A picture of nested boxes.
     Picture(Picture),
-    /// A call tree with costs.
     Icicle(Icicle),
     /// A figure without a script. The text is its anchor, which is unique in the page.
     Figure(&'static str, LeadFigure),
@@ -160,101 +137,73 @@ pub enum Block {
     Choice(String, Vec<(String, Chart)>),
     /// Sentences under a heading. Each sentence is an item of the list.
     List(String, Vec<String>),
-    /// Facts, as pairs of name and value.
     Facts(Vec<(String, String)>),
-    /// Short marks in a row.
     Marks(Vec<Mark>),
-    /// Verbatim text, such as a command or a file.
     Code(String),
-    /// Details that are behind a summary.
+    /// A summary, with blocks that are hidden until the reader opens them.
     Details(String, Vec<Block>),
-    /// One item of several, with its facts.
     Card(Card),
 }
 
-/// One item of several of the same kind.
 #[derive(Clone, Debug, Default)]
 pub struct Card {
-    /// Name of the item.
     pub title: String,
-    /// Place of the item, such as the name of a node. It may be empty.
+    /// Location of the item, such as the name of a node. It may be empty.
     pub detail: String,
-    /// Verdict on the item.
     pub verdict: String,
-    /// Tone of the verdict.
     pub tone: Tone,
-    /// Facts about the item.
     pub blocks: Vec<Block>,
 }
 
-/// A short mark, such as `V3 pass`.
 #[derive(Clone, Debug)]
 pub struct Mark {
-    /// Name of the marked item.
     pub label: String,
     /// Result that the mark states.
     pub result: RuleOutcome,
-    /// Tone of the result.
     pub tone: Tone,
-    /// Meaning of the mark, with the numbers.
+    /// Explanation of the result, with its numbers.
     pub detail: String,
 }
 
-/// A table. Every row has one cell for each column.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// Caption of the table.
     pub caption: String,
-    /// Columns of the table, with their headings.
     pub columns: Vec<Column>,
-    /// Rows of the body of the table.
     pub rows: Vec<Row>,
     /// Text below the table. It may be empty.
     pub foot: String,
 }
 
-/// One column of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Column {
-    /// Heading of the column.
     pub title: String,
     /// Unit of the numbers in the column. Empty for text.
     pub unit: String,
-    /// Alignment of the cells in the column.
     pub align: Align,
     /// True if the terminal omits the column.
     pub wide_only: bool,
 }
 
-/// Alignment of cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Align {
-    /// Text is aligned to the left.
     #[default]
     Left,
-    /// Numbers are aligned to the right.
     Right,
 }
 
-/// One row of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
-    /// Cells of the row.
     pub cells: Vec<Cell>,
     /// Tone of the whole row.
     pub tone: Tone,
 }
 
-/// One cell of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
-    /// Text of the cell.
     pub text: String,
     /// Smaller text after the main text, such as an error or a count.
     pub detail: String,
-    /// Tone of the cell.
     pub tone: Tone,
-    /// Text of the cell's tooltip.
     pub hint: String,
     /// Index of the variant that determines the colour of the cell.
     pub variant: Option<usize>,
@@ -263,7 +212,6 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Returns a cell with plain text.
     pub fn new(text: impl Into<String>) -> Cell {
         Cell {
             text: text.into(),
@@ -271,19 +219,16 @@ impl Cell {
         }
     }
 
-    /// Sets the tone.
     pub fn tone(mut self, tone: Tone) -> Cell {
         self.tone = tone;
         self
     }
 
-    /// Adds smaller text after the main text.
     pub fn detail(mut self, detail: impl Into<String>) -> Cell {
         self.detail = detail.into();
         self
     }
 
-    /// Adds a tooltip.
     pub fn hint(mut self, hint: impl Into<String>) -> Cell {
         self.hint = hint.into();
         self
@@ -291,7 +236,6 @@ impl Cell {
 }
 
 impl Column {
-    /// Returns a column that contains text.
     pub fn text(title: &str) -> Column {
         Column {
             title: title.into(),
@@ -299,7 +243,6 @@ impl Column {
         }
     }
 
-    /// Returns a column that contains numbers.
     pub fn number(title: &str, unit: &str) -> Column {
         Column {
             title: title.into(),
@@ -316,18 +259,13 @@ impl Column {
     }
 }
 
-/// A chart, which has one or more panels in a column with a common horizontal axis.
 #[derive(Clone, Debug, Default)]
 pub struct Chart {
-    /// Title of the chart.
     pub title: String,
-    /// Explanation of the chart.
     pub what: String,
     /// Height of the chart in CSS pixels.
     pub height_px: u32,
-    /// Horizontal axis.
     pub x: Axis,
-    /// Panels of the chart, from top to bottom.
     pub panels: Vec<Panel>,
     /// Gap between panels in CSS pixels. If it is 0, the gap is a share of the height.
     pub gap_px: u32,
@@ -339,12 +277,9 @@ pub struct Chart {
     pub unified_hover: bool,
 }
 
-/// One axis of a chart.
 #[derive(Clone, Debug, Default)]
 pub struct Axis {
-    /// Title of the axis with its unit.
     pub title: String,
-    /// Scale of the axis.
     pub scale: Scale,
     /// Names on an axis of names, in order. A series may lack some of these names. On a vertical
     /// axis, the names are at 1, 2, … from the top.
@@ -352,7 +287,6 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Returns an axis without names.
     pub fn new(title: impl Into<String>, scale: Scale) -> Axis {
         Axis {
             title: title.into(),
@@ -362,10 +296,8 @@ impl Axis {
     }
 }
 
-/// Scale of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// Linear scale that begins at zero.
     #[default]
     Linear,
     /// Logarithmic scale, with ticks at powers of ten.
@@ -376,7 +308,6 @@ pub enum Scale {
     Percentile,
 }
 
-/// One panel of a chart.
 #[derive(Clone, Debug, Default)]
 pub struct Panel {
     /// Title above the panel. It may be empty.
@@ -389,31 +320,22 @@ pub struct Panel {
     /// Range of the horizontal axis whose values determine the vertical axis at the left. `None` if
     /// all values determine this axis.
     pub fit: Option<[f64; 2]>,
-    /// Vertical axis at the left.
     pub left: Axis,
-    /// Vertical axis at the right.
     pub right: Option<Axis>,
-    /// Series of the panel.
     pub series: Vec<Series>,
 }
 
-/// One series of a chart.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
-    /// Name of the series in the legend.
     pub name: String,
     /// Group of the series, if any. The lines of a group appear together, and the bars of a group
     /// share a position.
     pub group: String,
     /// True if the legend contains the series.
     pub in_legend: bool,
-    /// Shape in which the series is drawn.
     pub shape: Shape,
-    /// Colour of the series.
     pub color: Color,
-    /// Dash pattern of the series, if it is a line.
     pub dash: Dash,
-    /// True if the series belongs to the right axis.
     pub on_right: bool,
     /// Positions of the values. Empty for an entry in the legend that represents the other series
     /// of its group.
@@ -430,12 +352,10 @@ pub struct Series {
     pub unit: String,
 }
 
-/// Positions of the values of a series.
 #[derive(Clone, Debug)]
 pub enum XValues {
-    /// Positions on a numeric axis.
     Numbers(Vec<f64>),
-    /// Categories on a categorical axis.
+    /// Names on an axis of names.
     Names(Vec<String>),
 }
 
@@ -445,7 +365,6 @@ impl Default for XValues {
     }
 }
 
-/// Shape in which a series is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
     /// A line without marks.
@@ -453,19 +372,17 @@ pub enum Shape {
     Line,
     /// A line through points that are marked.
     Points,
-    /// An area on top of the areas before it in the same panel.
+    /// An area that is stacked on the areas before it in the same panel.
     Area,
     /// Marks that are not connected by a line.
     Marks,
     /// Hollow marks that are not connected by a line.
     HollowMarks,
-    /// Vertical bars from the axis.
     Bars,
     /// Vertical bars that are hatched, for a trial that is not valid.
     HatchedBars,
 }
 
-/// Colour of a series. Renderers have a palette for each kind of colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Color {
     /// Colour of one of several unordered items, such as a variant or a kind of operation.
@@ -473,9 +390,8 @@ pub enum Color {
     /// Colour of a step of an ordered series. The fields are the index of the step and the number
     /// of steps.
     Ramp(usize, usize),
-    /// The colour of errors.
     Error,
-    /// The colour of text, for series without a special colour.
+    /// The colour of text, for a series without a meaning that has a colour.
     Neutral,
     /// The colour that the figures without a script use for the same meaning.
     Role(ColorRole),
@@ -487,28 +403,20 @@ impl Default for Color {
     }
 }
 
-/// Dash pattern of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dash {
-    /// The line has no dashes.
     #[default]
     Solid,
-    /// A dashed line.
     Dash,
-    /// A dotted line.
     Dot,
-    /// Alternating dashes and dots.
     DashDot,
 }
 
 /// A marked range of the horizontal axis.
 #[derive(Clone, Debug)]
 pub struct Band {
-    /// Start of the band.
     pub from: f64,
-    /// End of the band.
     pub to: f64,
-    /// Name of the band.
     pub label: String,
     /// Tone of the band.
     pub tone: Tone,

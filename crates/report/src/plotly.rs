@@ -20,18 +20,16 @@ use std::collections::hash_map::Entry;
 
 /// Number of steps of the ramp for ordered series in the style sheet: `--r0` to `--r7`.
 const RAMP_STEPS: usize = 8;
-/// Number of colours for unordered series in the style sheet: `--c0` to `--c7`.
 const CATEGORIES: usize = 8;
 /// Number of significant digits of the values in a figure. A screen cannot show more digits, and
 /// the page is smaller with fewer digits.
 const DIGITS: i32 = 4;
-/// Number of significant digits of positions on the horizontal axis. It is high enough for the
-/// seconds of a day.
+/// Number of significant digits of positions on the horizontal axis.
 const PLACE_DIGITS: i32 = 6;
 /// Gap between panels, as a share of the height.
 const GAP: f64 = 0.06;
 
-/// Height of axes and margins, in pixels. The panels use the remaining height.
+/// Height of the axes and margins, in pixels. The panels use the remaining height.
 const MARGINS_PX: f64 = 64.0;
 /// Minimum number of positions for which a reference to a shared array saves space.
 const SHARED_PLACES_MIN: usize = 8;
@@ -79,7 +77,7 @@ pub fn figure(chart: &Chart) -> String {
     json!({ "data": traces, "layout": layout }).to_string()
 }
 
-/// Returns the layout of the figure. The horizontal axis is at the lowest vertical axis.
+/// Returns the layout of the figure.
 fn layout(chart: &Chart, lowest: &str, axes: Vec<(String, Value)>, notes: Vec<Value>) -> Value {
     let hover = if chart.unified_hover {
         "x unified"
@@ -116,7 +114,7 @@ fn layout(chart: &Chart, lowest: &str, axes: Vec<(String, Value)>, notes: Vec<Va
     layout
 }
 
-/// Vertical positions of the panels, counted from the top, as shares of the height.
+/// Vertical positions of the panels, from the top, as shares of the height.
 struct Rows {
     top: f64,
     gap: f64,
@@ -242,7 +240,7 @@ fn rounded(values: &[f64]) -> Vec<f64> {
     values.iter().map(|v| number::round(*v, PLACE_DIGITS)).collect()
 }
 
-/// Returns the middle of a linear horizontal axis from zero. `None` for another axis.
+/// Returns the middle of a linear horizontal axis that begins at zero, or `None` for another axis.
 fn middle(chart: &Chart) -> Option<f64> {
     let all = chart.panels.iter().flat_map(|panel| &panel.series);
     let places = all.filter_map(|series| match &series.x {
@@ -253,9 +251,8 @@ fn middle(chart: &Chart) -> Option<f64> {
     last.map(|last| last / 2.0)
 }
 
-/// Returns the position of each label relative to its point. A label is at the left of its point.
-/// In the left half of the axis, it is at the right, so that the left end of the axis does not cut
-/// it off.
+/// Returns the position of each label relative to its point. In the left half of the axis, a label
+/// is at the right of its point, so that the axis does not truncate the label.
 fn sides(series: &Series, middle: Option<f64>) -> Value {
     let XValues::Numbers(x) = &series.x else {
         return "top left".into();

@@ -1,9 +1,8 @@
 //! Renders a figure as PNG with the crate resvg. Before that, this module replaces each text by the
-//! outlines of a font that the program contains. A machine without fonts therefore produces the
-//! same picture.
+//! outlines of an embedded font, so a machine without fonts produces the same picture.
 //!
-//! The crate resvg can shape texts itself, but this would add a megabyte to the program. The texts
-//! of figures need no shaping.
+//! resvg can shape text itself, but that would add a megabyte to the program. The text of figures
+//! needs no shaping.
 
 mod letters;
 
@@ -11,7 +10,7 @@ use anyhow::{Context, Result};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 
-/// Width and height, in pixels of the picture, of one pixel of the drawing.
+/// Number of pixels of the picture per pixel of the drawing, in each direction.
 const SCALE: f32 = 2.0;
 
 /// Renders an SVG drawing as a PNG file, at twice the width and height of the drawing.

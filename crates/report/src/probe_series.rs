@@ -1,9 +1,8 @@
 //! Queries the series of probes: their names, their places, and their values in the measured
 //! window.
 //!
-//! New probes may add series, so this module contains no names of series. Callers select series by
-//! patterns, which may contain one `*`. A place is a host, a node, or a part of either after a
-//! slash, such as `host1` or `host1/vda`.
+//! New probes may add series, so callers select series by patterns, which may contain one `*`. A
+//! place is a host, a node, or a part of either after a slash, such as `host1` or `host1/vda`.
 
 use crate::run_view::{ProbeSeries, RunView, TrialView};
 use std::cmp::Ordering;
@@ -47,8 +46,7 @@ pub fn owner(place: &str) -> &str {
     place.split_once('/').map_or(place, |(owner, _)| owner)
 }
 
-/// Compares two names in natural order. Numbers in the names are compared by value, so `node2`
-/// precedes `node10`.
+/// Compares two names in natural order, so `node2` precedes `node10`.
 pub fn natural(a: &str, b: &str) -> Ordering {
     let (mut a, mut b) = (a, b);
     loop {
@@ -77,7 +75,6 @@ fn digits(text: &str) -> usize {
     end.unwrap_or(text.len())
 }
 
-/// Returns the names of the hosts and nodes from which a trial has series, in natural order.
 pub fn owners(trial: &TrialView) -> Vec<&str> {
     let named = trial.probes.iter().map(|s| owner(&s.place));
     let all: BTreeSet<&str> = named.filter(|name| !name.is_empty()).collect();
@@ -132,9 +129,8 @@ pub fn sum(series: &ProbeSeries, window: [f64; 2]) -> f64 {
     in_window(series, window).1
 }
 
-/// Returns the number and the sum of the values in `window`. In a long run, both come from the
-/// record of the series, which contains them only for the measured window. In this case, `window`
-/// has no effect.
+/// Returns the number and the sum of the values in `window`. In a long run, the series contains
+/// both only for the measured window, and `window` has no effect.
 fn in_window(series: &ProbeSeries, window: [f64; 2]) -> (u64, f64) {
     let of_values = || {
         let inside = values_in(series, window);
@@ -149,10 +145,9 @@ fn values_in(series: &ProbeSeries, [from, to]: [f64; 2]) -> &[(f64, f64)] {
     &series.values[begin..end.max(begin)]
 }
 
-/// Adds several series, value by value. Simultaneous readings have nearly the same time, so this
-/// function adds up readings within [`LOOK_S`]. If the values are summaries of bins, the extremes
-/// of the sum are unknown. The result then contains a maximum that the sum reached or exceeded, and
-/// a minimum that it reached or fell below.
+/// Adds several series, value by value. Readings within [`LOOK_S`] count as simultaneous. If the
+/// values are summaries of bins, the extremes of the sum are unknown, so the result contains
+/// bounds.
 pub fn added(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
     if let [only] = series {
         return only.values.clone();
@@ -167,8 +162,7 @@ pub fn added(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
     sums.into_values().collect()
 }
 
-/// Returns the number of the reading at a time. Series of one host have a reading with the same
-/// number if they were read together.
+/// Returns the number of the reading at a time.
 pub fn reading_number(t_s: f64) -> i64 {
     (t_s / LOOK_S).round() as i64
 }
@@ -183,7 +177,6 @@ pub fn added_means(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
     sums.map(|sum| ((sum.at[0] + sum.at[1]) / 2.0, sum.mean)).collect()
 }
 
-/// Sum of several series in one bin.
 #[derive(Default)]
 struct Sum {
     /// Times of the two values of the bin, in seconds.
@@ -193,7 +186,6 @@ struct Sum {
     highs: f64,
     /// Largest range of a single series in this bin.
     range: f64,
-    /// True if the values of that series rose.
     rises: bool,
 }
 
@@ -228,12 +220,11 @@ fn stretches(series: &[&ProbeSeries]) -> BTreeMap<i64, Sum> {
     sums
 }
 
-/// Length of the intervals, in seconds, within which readings count as simultaneous. Readings of
+/// Length, in seconds, of the intervals within which readings count as simultaneous. Readings of
 /// different samples are at least a tenth of a second apart.
 pub const LOOK_S: f64 = 0.05;
 
-/// Returns a factor that converts values in `unit` to a more readable unit, and this unit. Any
-/// other unit remains unchanged, with the factor 1.
+/// Returns a factor that converts values in `unit` to a more readable unit, and this unit.
 pub fn scaled(unit: &str) -> (f64, &str) {
     const KIB: f64 = 1024.0;
     match unit {

@@ -86,8 +86,8 @@ fn trial_view(trial: &Trial) -> Result<TrialView> {
 /// probe, so the report shows its series with the client, and not with the other probes.
 const OTHERS_PROBE: &str = "others";
 
-/// Collects the samples of the wanted probes as series. Each sample contains names of series, and a
-/// long trial has millions of samples. So this function stores the names once for each series.
+/// Collects the samples of the wanted probes as series. A long trial has millions of samples, so
+/// this function stores the names once for each series.
 fn probes(trial: &Trial, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<ProbeSeries>> {
     let mut known: BTreeMap<(String, String), ProbeSeries> = BTreeMap::new();
     for probe in trial.probes()?.into_iter().filter(|probe| is_wanted(probe)) {
@@ -119,7 +119,7 @@ fn probes(trial: &Trial, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<ProbeSe
     Ok(all)
 }
 
-/// Returns the distributions of every point, with its blocks merged. The function reads one point
+/// Returns the distributions of every point, with its blocks merged. This function reads one point
 /// at a time, because a histogram takes 290 kB, and a long study has hundreds of histograms.
 fn curves(view: &RunView, trials: &[Trial]) -> Result<Vec<PointView>> {
     let mut all = Vec::new();
@@ -189,8 +189,6 @@ fn gaps(run: &Run) -> Vec<String> {
     all.into_iter().map(sentence).collect()
 }
 
-/// Returns the last result of `which` over the lines of the journal. `None` if `which` returns no
-/// result for any line.
 fn last<T>(journal: &[JournalRecord], which: impl Fn(&JournalEvent) -> Option<T>) -> Option<T> {
     journal.iter().rev().find_map(|line| which(&line.event))
 }

@@ -11,7 +11,6 @@ use crate::sections::{
     screening, search, setup, tail, trial_series, tuning,
 };
 
-/// Builds the page of a run. Omits sections without records.
 pub fn page(view: &RunView) -> Page {
     let points = points(view);
     let folds = [

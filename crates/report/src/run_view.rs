@@ -1,7 +1,4 @@
-//! Model of one run, as read from its folder. The modules of this crate build pages from the model.
-//!
-//! A [`RunView`] is plain data without open files. So a page can show a finished run, a running
-//! run, or an artificial run from a test.
+//! Model of one run, as read from its folder.
 
 use crate::history::History;
 use analysis::VariantName;
@@ -13,52 +10,41 @@ use store::record::{
     SlowOperationRecord, Verdict,
 };
 
-/// One run, with the data that a page shows.
 #[derive(Clone, Debug)]
 pub struct RunView {
     /// Name of the run in the form `study/stamp`, which commands accept.
     pub name: String,
-    /// Path of the run's folder, in the form in which a user would type it.
+    /// Path of the run's folder as a user would type it.
     pub folder: String,
-    /// Content of `plan.json`.
     pub plan: PlanRecord,
-    /// Verdict of the run. `None` until the run has findings.
+    /// `None` until the run has findings.
     pub verdict: Option<Verdict>,
-    /// Content of `findings.json`.
     pub findings: FindingsRecord,
-    /// Records of `journal.ndjson`, in order of time.
     pub journal: Vec<JournalRecord>,
-    /// Records of each trial. Trials without records are absent.
+    /// Trials that have records.
     pub trials: Vec<TrialView>,
     /// Latency distributions of each variant, point and kind of operation, merged over the blocks.
     pub points: Vec<PointView>,
-    /// Nodes of the target, with their facts and effective settings.
     pub nodes: Vec<NodeView>,
-    /// Facts about the machine, the versions and more, as pairs of name and value.
     pub facts: Vec<(String, String)>,
-    /// Files of the run. The most useful files precede the others.
+    /// Files of the run.
     pub files: Vec<FileView>,
-    /// Remarks on the files, for example on omitted lines or on files that cassay could not verify.
+    /// Remarks on the files, for example on omitted lines.
     pub notes: Vec<String>,
-    /// History of the study, up to this run.
     pub history: History,
 }
 
 /// Records of one trial, in addition to its finding.
 #[derive(Clone, Debug, Default)]
 pub struct TrialView {
-    /// Number of the trial in the run.
     pub index: usize,
-    /// Lines of `intervals.ndjson`, in order of time.
     pub intervals: Vec<IntervalRecord>,
-    /// Series from `probes/*.ndjson`, ordered by name, then by place.
+    /// Series from `probes/*.ndjson`, ordered by name and then by place.
     pub probes: Vec<ProbeSeries>,
-    /// Series on other programs on the client's machine. They come from the probe `others`, which
-    /// runs in every trial.
+    /// Series, from the probe `others`, on other programs on the client's machine.
     pub others: Vec<ProbeSeries>,
     /// Hosts and nodes of the trial, from `nodes.json`. `None` if the run did not record them.
     pub nodes: Option<NodesRecord>,
-    /// Slowest operations of the measured window, from `slowest.json`.
     pub slowest: Vec<SlowOperationRecord>,
 }
 
@@ -67,10 +53,9 @@ pub struct TrialView {
 pub struct ProbeSeries {
     /// Name of the series, such as `mpstat.%usr` or `jvm.heap_used`.
     pub name: String,
-    /// Node, host, or part of either that the probe measured, such as `host1`, `host1/vda` or
-    /// `node1`. Empty for the client.
+    /// Node, host, or part of either that the probe measured, such as `host1` or `host1/vda`. Empty
+    /// for the client.
     pub place: String,
-    /// Unit of the values, as the probe wrote it.
     pub unit: String,
     /// Pairs of time, in seconds since the start line, and value, in order of time. In a long run,
     /// each bin has two values: the smallest and the largest, in the order in which they occurred.
@@ -87,31 +72,25 @@ pub struct ProbeSeries {
 /// are merged over the blocks that the results include.
 #[derive(Clone, Debug, Default)]
 pub struct PointView {
-    /// Name of the variant.
     pub variant: VariantName,
-    /// Position of the point on the axes.
     pub point: Option<procedure::Point>,
     /// Kind of operation, or `all` for all kinds together.
     pub kind: String,
-    /// Distribution of latencies from the intended start.
+    /// Latencies from the intended start.
     pub latency: Curve,
-    /// Distribution of latencies from the send.
+    /// Latencies from the send.
     pub service: Curve,
 }
 
-/// One latency distribution.
 #[derive(Clone, Debug, Default)]
 pub struct Curve {
-    /// Summary of the distribution, in ms.
     pub quantiles: QuantilesRecord,
     /// Percentile curve, as pairs of a quantile (0 to 1) and a latency in ms, in ascending order.
     pub values: Vec<(f64, f64)>,
 }
 
-/// One node of the target.
 #[derive(Clone, Debug, Default)]
 pub struct NodeView {
-    /// Name of the node.
     pub name: String,
     /// Facts such as the node's address, version and rack, as pairs of name and value.
     pub facts: Vec<(String, String)>,
@@ -119,18 +98,14 @@ pub struct NodeView {
     pub settings: BTreeMap<String, String>,
 }
 
-/// One file of the run.
 #[derive(Clone, Debug)]
 pub struct FileView {
-    /// Path relative to the run's folder.
     pub path: String,
-    /// Description of the file.
     pub what: String,
 }
 
 /// Number of points of a percentile curve for each halving of the distance to 1, like
-/// HdrHistogram's ticks per half-distance. Five points result in a smooth line, and in about 100
-/// points for a million values.
+/// HdrHistogram's ticks per half-distance. Five points make a smooth line.
 const CURVE_TICKS: u32 = 5;
 
 impl Curve {

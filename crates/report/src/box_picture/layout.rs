@@ -12,8 +12,8 @@ const TILE_LABEL_PX: f64 = 13.0;
 const GAP_PX: f64 = 8.0;
 const TILE_GAP_PX: f64 = 4.0;
 const LINE_PX: f64 = 14.0;
-/// Width of a letter in the name of a box. The browser chooses the font, so this width and the next
-/// two are those of a wide font (DejaVu Sans).
+/// Width of a letter in the name of a box. The browser chooses the font, so the widths of letters
+/// and digits are those of a wide font (DejaVu Sans).
 const NAME_LETTER_PX: f64 = 7.7;
 /// Width of a letter in the text below a name.
 const LETTER_PX: f64 = 6.6;
@@ -22,22 +22,19 @@ const DIGIT_PX: f64 = 6.4;
 /// Maximum width of a row of tiles. Sixteen tiles of minimum width fit. A box with many cores
 /// therefore has several short rows.
 const TILES_PX: f64 = 16.0 * (TILE_PX + TILE_GAP_PX);
-/// Maximum number of characters in a line of text. The layout truncates longer lines.
+/// Maximum number of characters in a line of text.
 const LETTERS_MAX: usize = 48;
 
-/// A box with its position, its size and its content, in pixels.
 pub struct Laid<'a> {
     pub x: f64,
     pub y: f64,
     pub width: f64,
     pub height: f64,
-    /// Lines of text on the box: its name, and further facts.
     pub lines: Vec<String>,
     pub nests: Vec<Laid<'a>>,
     pub tiles: Vec<PlacedLeaf<'a>>,
 }
 
-/// A tile with its position.
 pub struct PlacedLeaf<'a> {
     pub tile: &'a Leaf,
     pub x: f64,
@@ -47,13 +44,13 @@ pub struct PlacedLeaf<'a> {
 }
 
 impl Laid<'_> {
-    /// Returns the position at which a line of the box's text begins, as x and y in pixels.
+    /// Returns the position, as x and y in pixels, at which a line of the box's text begins.
     pub fn line_at(&self, line: usize) -> [f64; 2] {
         [self.x + GAP_PX, self.y + LINE_PX * (line + 1) as f64]
     }
 
-    /// Increases the height of the box to `height`, and moves the content to the bottom. The boxes
-    /// in a row then have the same height, and their contents are aligned.
+    /// Increases the height of the box to `height`, and moves the content to the bottom, so that
+    /// the contents of a row's boxes are aligned.
     fn stretch(&mut self, height: f64) {
         let more = height - self.height;
         self.height = height;
@@ -76,7 +73,6 @@ impl Laid<'_> {
 }
 
 impl PlacedLeaf<'_> {
-    /// Returns the vertical position, in pixels, at which the part with this index begins.
     pub fn part_y(&self, index: usize) -> f64 {
         self.y + self.label_px + PART_PX * index as f64
     }

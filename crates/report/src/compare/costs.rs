@@ -48,7 +48,6 @@ fn at_point(baseline: &Point<'_>, contender: &Point<'_>) -> Vec<CostComparisonRe
     .collect()
 }
 
-/// Returns the section on costs, with one table for each contender that has compared costs.
 pub fn section(baseline: &RunView, pairs: &[Pair<'_, '_>]) -> Section {
     let table = |pair: &Pair<'_, '_>| {
         let caption = match pairs.len() {

@@ -17,8 +17,7 @@ use store::record::{ComparisonRecord, Finding};
 /// Minimum number of loads for a curve over the load.
 const PLACES_MIN: usize = 3;
 const RATIOS_MAX: usize = 12;
-/// Minimum number of latencies above a point of a percentile curve. The plot omits points with
-/// fewer latencies above them.
+/// Minimum number of latencies above a point of a percentile curve.
 const ABOVE_MIN: f64 = 10.0;
 
 /// Returns the figure at the top of a comparison. `None` if the runs have no point in common, or if
@@ -65,7 +64,6 @@ pub(super) fn figure(
     })
 }
 
-/// Plots throughput or p99 latency against the load. Returns the plot and its title.
 fn over_load(sides: &[Side<'_>], rows: &[&Row<'_, '_>], metric: &str) -> (CurvePlot, &'static str) {
     let is_throughput = metric == "ops_per_s";
     let mut marks = Vec::new();
@@ -135,7 +133,7 @@ fn over_load(sides: &[Side<'_>], rows: &[&Row<'_, '_>], metric: &str) -> (CurveP
 }
 
 /// Plots the latency distributions of all runs at the point `asked`. Returns the plot and its
-/// title. Returns `None` if no run has a distribution at this point.
+/// title, or `None` if no run has a distribution at this point.
 fn distributions(
     sides: &[Side<'_>],
     rows: &[&Row<'_, '_>],

@@ -72,7 +72,7 @@ const METRICS: [ComparedMetric; 4] = [
     }),
 ];
 
-/// A comparison at one point, before all comparisons are judged together.
+/// A comparison at one point, before [`judge`] judges all comparisons together.
 struct SeenComparison {
     pair: usize,
     metric: &'static str,
@@ -156,8 +156,7 @@ fn judge(pairs: &mut [Pair<'_, '_>]) -> Option<MultiplicityRecord> {
     })
 }
 
-/// Returns the name of the primary metric at a point. This metric is p99 latency at an offered
-/// rate, and throughput otherwise.
+/// Returns the name of the primary metric at a point.
 pub(super) fn metric_of(point: &Point<'_>) -> &'static str {
     if point.at.is_some_and(procedure::Point::is_rate) {
         "latency_ms.p99"

@@ -23,7 +23,6 @@ pub(super) fn results(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_, 
             1 => "Contender against baseline".to_owned(),
             _ => format!("{} against {}", pair.run.name, baseline.name),
         };
-        // In this table, baseline and contender are runs. Both runs have the same variant.
         let mut table = comparison_table(&pair.comparisons, &caption, |table| {
             table.text("Variant", |c| variant_name(&c.baseline, baseline))
         });

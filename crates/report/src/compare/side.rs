@@ -2,10 +2,8 @@
 
 use crate::run_view::RunView;
 
-/// A run in a comparison, with the link to its report.
 #[derive(Clone, Debug)]
 pub struct Side<'a> {
-    /// The run, as read from its folder.
     pub run: &'a RunView,
     /// Link from the page to the run's report. `None` if the page cannot link to the report.
     pub link: Option<String>,

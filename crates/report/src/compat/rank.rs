@@ -36,8 +36,8 @@ mod tests {
         histogram
     }
 
-    /// Compares with results of Java's HdrHistogram 2.1.9. Each histogram contains the whole
-    /// numbers from 1 to a count, each recorded once.
+    /// Compares with results of Java's HdrHistogram 2.1.9. Each histogram contains each whole
+    /// number from 1 to a count once.
     #[test]
     fn percentiles_are_those_of_the_library_of_the_tools() {
         for (count, percentile, value) in [

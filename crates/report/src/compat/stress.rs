@@ -1,8 +1,8 @@
 //! Formats results like cassandra-stress 3.11.4, during a run and at its end.
 //!
-//! The tests compare the output with that of the tool's own classes for the same numbers. One
-//! difference is deliberate. Over several intervals, the tool adds up the longest pauses of the
-//! garbage collector, but this module keeps the longest pause.
+//! The tests compare the output with that of the tool's classes for the same numbers. One
+//! difference is deliberate: the tool adds up the longest garbage collection pauses of several
+//! intervals, but this module keeps the longest pause.
 
 use std::collections::BTreeMap;
 
@@ -23,23 +23,17 @@ pub const FAILURE: &str = "FAILURE\n";
 pub struct Timing {
     /// Start and end, in ns since an arbitrary moment. `None` before the first measurement.
     pub span_ns: Option<(u64, u64)>,
-    /// Number of partitions that were read or written.
     pub partitions: u64,
-    /// Number of rows that were read or written.
     pub rows: u64,
-    /// Number of failed operations.
     pub errors: u64,
     /// Latencies of all operations, including failed operations, in nanoseconds. At a fixed rate, a
     /// latency counts from the intended start of the operation. Otherwise, it counts from the send.
     pub latency: Histogram,
 }
 
-/// Activity of the garbage collectors of the Cassandra nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Gc {
-    /// Number of garbage collections.
     pub count: f64,
-    /// Number of bytes that the collections freed.
     pub bytes: f64,
     /// Longest pause, in ms.
     pub max_ms: f64,
@@ -49,13 +43,11 @@ pub struct Gc {
     pub sum_of_squares_ms: f64,
 }
 
-/// Measurements of an interval or a run, for all kinds of operations.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
     /// Timings of each kind of operation. The keys are the tool's names of the kinds: `READ`,
     /// `WRITE`, or a name in a profile.
     pub operations: BTreeMap<String, Timing>,
-    /// Activity of the garbage collectors.
     pub gc: Gc,
     /// Standard error of the mean rate over all intervals so far, as a share of the mean.
     pub stderr: f64,
@@ -107,7 +99,7 @@ impl Timing {
 }
 
 impl Gc {
-    /// Adds the activity of another period. Keeps the longer of the two longest pauses.
+    /// Adds the activity of another period.
     pub fn add(&mut self, other: &Gc) {
         self.count += other.count;
         self.bytes += other.bytes;
@@ -196,7 +188,7 @@ impl Lines {
     }
 }
 
-/// Sections of settings. Each section has a title, and rows with a name and a value.
+/// Sections of settings, each with a title and with pairs of name and value.
 pub type Settings = Vec<(&'static str, Vec<(&'static str, String)>)>;
 
 /// Returns the block of settings that precedes a run. Returns an empty string if `settings` is
@@ -408,10 +400,9 @@ pub fn ladder(runs: &[(u32, Sample)]) -> String {
     text
 }
 
-/// Length of a run, as stated in its first line.
+/// Length of a run, which its first line states.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Length {
-    /// The run ends after this number of operations.
     Operations(u64),
     /// The run ends after this number of `seconds`, `minutes` or `hours`.
     Time(u64, &'static str),

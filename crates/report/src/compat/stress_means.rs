@@ -5,9 +5,9 @@ use super::java::fixed;
 use super::stress::{Sample, Timing};
 use std::collections::BTreeSet;
 
-/// Returns the means of the clients' own percentiles and maxima, to be printed below the results.
-/// Returns an empty string if fewer than two clients have done operations. No line begins like a
-/// line of the results, so scripts do not confuse the two.
+/// Returns the means of the clients' percentiles and maxima. Returns an empty string if fewer than
+/// two clients have done operations. No line begins like a line of the results, so scripts do not
+/// confuse the two.
 pub fn means(clients: &[Sample]) -> String {
     let has_done = |one: &Timing| one.operations() > 0;
     let totals: Vec<Timing> = clients.iter().map(Sample::total).filter(has_done).collect();

@@ -48,8 +48,8 @@ pub enum Measurement {
 }
 
 /// Returns the latencies of a series in the format of the measurement type `raw`, with a line for
-/// each operation. Each of `points` consists of a Unix time in ms, a latency in µs, and the number
-/// of operations that share both values.
+/// each operation. Each item of `points` consists of a Unix time in ms, a latency in µs, and the
+/// number of operations that share both values.
 pub fn raw(name: &str, points: &[(u64, u64, u64)]) -> String {
     let mut text = format!("{name} latency raw data: op, timestamp(ms), latency(us)\n");
     for (ms, us, count) in points {
@@ -70,10 +70,8 @@ pub enum Interval {
     Both,
 }
 
-/// Format of the output at the end of a run, which the property `exporter` selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exporter {
-    /// A line for each number.
     Text,
     /// A JSON object for each number, with only spaces between the objects.
     Json,
@@ -108,7 +106,7 @@ impl Exporter {
     }
 }
 
-/// One number of the output. `value` has the format in which Java prints the number.
+/// One number of the output. `value` is the number as Java formats it.
 struct Row {
     metric: String,
     what: String,
@@ -141,8 +139,7 @@ impl Row {
 /// the number of completed operations.
 ///
 /// With several clients, `clients` contains the series of each client. The means of the clients'
-/// percentiles come last. YCSB does not print these means, and their names state that they are
-/// means.
+/// percentiles come last. YCSB does not print these means.
 pub fn end(
     (seconds, operations): (f64, u64),
     (series, clients): (&[Series], &[Vec<Series>]),

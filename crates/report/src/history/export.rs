@@ -9,8 +9,7 @@ use crate::merged_points::place_key;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Returns the content of each exported file, by the name of the file. `folder` is the folder in
-/// which Otava will find the files.
+/// Returns the exported files by name. `folder` is the folder in which Otava will find the files.
 pub fn otava(history: &History, folder: &str) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     let mut tests = String::from("tests:\n");
@@ -28,7 +27,6 @@ pub fn otava(history: &History, folder: &str) -> BTreeMap<String, String> {
         );
         let name = safe(&name);
         let file = format!("{name}.csv");
-        // Writing to a String cannot fail.
         let _ = write!(
             tests,
             "  {}:\n    type: csv\n    file: {}\n    time_column: time\n    attributes: [run, \
@@ -98,7 +96,6 @@ fn safe(name: &str) -> String {
     name.chars().map(|c| if plain(c) { c } else { '_' }).collect()
 }
 
-/// Quotes a text for both YAML and JSON.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

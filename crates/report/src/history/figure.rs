@@ -9,7 +9,6 @@ use crate::page::{
 
 const PLOTS_MAX: usize = 2;
 
-/// Returns the page of a study's history. The page begins with the figure.
 pub fn history(history: &History) -> Page {
     let page = page::history(history);
     let lead = figure(history);
@@ -127,7 +126,7 @@ fn paint(kind: ChangeKind) -> ColorRole {
     }
 }
 
-/// Draws the mean between two changes as a horizontal, dashed line.
+/// Draws the mean of the values between two changes as a horizontal, dashed line.
 fn levels(line: &Line) -> LeadMark {
     let mut points = Vec::new();
     let first = line.changes.first().map(|change| change.shift.before);

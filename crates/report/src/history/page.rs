@@ -22,7 +22,6 @@ const SENTENCES_MAX: usize = 6;
 /// Maximum number of differences that a sentence or a cell of the table lists.
 const DIFFERS_MAX: usize = 6;
 
-/// Returns the page of a study's history, without its figure.
 pub(super) fn history(history: &History) -> Page {
     let section = section(history);
     Page {
@@ -87,8 +86,7 @@ pub fn section(history: &History) -> Option<Section> {
     })
 }
 
-/// Returns the section that lists the runs of the history, newest first, each with a link to its
-/// report.
+/// Returns the section that lists the runs of the history, newest first.
 fn runs(history: &History) -> Option<Section> {
     let table = Table::from_records("", history.runs.iter().rev())
         .text("Run", |run| {
@@ -121,8 +119,7 @@ fn facts(history: &History) -> Vec<(String, String)> {
     facts
 }
 
-/// Returns every change with its line, newest first. Changes at the same run are in the order of
-/// the lines, so throughput at a point precedes the latency at this point.
+/// Returns every change with its line, newest first.
 fn all_changes(history: &History) -> Vec<(&Line, &Change)> {
     let each = history
         .lines
@@ -267,7 +264,6 @@ fn table(history: &History) -> Table {
         .build()
 }
 
-/// Draws the last values of a series as one line of text.
 fn course(line: &Line) -> String {
     let from = line.values.len().saturating_sub(COURSE_MAX);
     let values: Vec<f64> = line.values[from..].iter().map(|(_, value)| *value).collect();

@@ -7,12 +7,9 @@ use crate::svg;
 use measure::number::counted;
 use std::fmt::Write;
 
-/// Maximum number of sentences of the answer that are always visible. The reader can unfold further
-/// sentences.
+/// Maximum number of sentences of the answer that are always visible.
 const SENTENCES_FIRST: usize = 2;
 
-/// Appends the top of a page to `out`: study, question, alarms, figure, answer, key numbers,
-/// verdict and facts.
 pub(super) fn headline(out: &mut String, headline: &Headline) {
     let _ = write!(
         out,
@@ -61,7 +58,6 @@ pub(super) fn headline(out: &mut String, headline: &Headline) {
     out.push_str("</dl>\n</header>\n");
 }
 
-/// Appends the verdict with its reasons, and the proposed next step.
 fn verdict(out: &mut String, headline: &Headline) {
     let tone = class(headline.verdict.tone());
     let missed = if headline.is_missed {

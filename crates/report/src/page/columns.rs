@@ -4,15 +4,13 @@
 use super::{Cell, Column, Row, Table, Tone};
 use crate::number;
 
-/// Builder of a table, with the record of each row. Each method that adds a column adds it on the
-/// right.
+/// Builder of a table with one row per record. Each method that adds a column adds it on the right.
 pub struct TableBuilder<R> {
     records: Vec<R>,
     table: Table,
 }
 
 impl Table {
-    /// Returns the builder of a table with a row for each record.
     pub fn from_records<R: Copy>(
         caption: impl Into<String>,
         records: impl IntoIterator<Item = R>,
@@ -28,22 +26,20 @@ impl Table {
 }
 
 impl<R: Copy> TableBuilder<R> {
-    /// Adds a column of text. `cell` returns the cell for a record.
     pub fn text<C: Into<Cell>>(self, title: &str, cell: impl Fn(R) -> C) -> Self {
         self.column(Column::text(title), cell)
     }
 
-    /// Adds a column of text that renderers omit if space is limited.
+    /// Adds a text column that renderers omit if space is limited.
     pub fn wide_text<C: Into<Cell>>(self, title: &str, cell: impl Fn(R) -> C) -> Self {
         self.column(Column::text(title).wide(), cell)
     }
 
-    /// Adds a column of numbers. `cell` returns the cell for a record.
     pub fn number<C: Into<Cell>>(self, title: &str, unit: &str, cell: impl Fn(R) -> C) -> Self {
         self.column(Column::number(title, unit), cell)
     }
 
-    /// Adds a column of numbers that renderers omit if space is limited.
+    /// Adds a number column that renderers omit if space is limited.
     pub fn wide_number<C: Into<Cell>>(
         self,
         title: &str,
@@ -53,7 +49,6 @@ impl<R: Copy> TableBuilder<R> {
         self.column(Column::number(title, unit).wide(), cell)
     }
 
-    /// Adds a column. `cell` returns the cell for a record.
     pub fn column<C: Into<Cell>>(mut self, column: Column, cell: impl Fn(R) -> C) -> Self {
         self.table.columns.push(column);
         for (row, record) in self.table.rows.iter_mut().zip(&self.records) {
@@ -62,7 +57,6 @@ impl<R: Copy> TableBuilder<R> {
         self
     }
 
-    /// Calls `add` for each item of a list, to add columns for the item.
     pub fn each<T>(
         self,
         things: impl IntoIterator<Item = T>,
@@ -71,12 +65,10 @@ impl<R: Copy> TableBuilder<R> {
         things.into_iter().fold(self, add)
     }
 
-    /// Calls `add` to add columns if `condition` is true.
     pub fn when(self, condition: bool, add: impl FnOnce(Self) -> Self) -> Self {
         if condition { add(self) } else { self }
     }
 
-    /// Sets the tone of each row. `tone` returns the tone for a record.
     pub fn tone(mut self, tone: impl Fn(R) -> Tone) -> Self {
         for (row, record) in self.table.rows.iter_mut().zip(&self.records) {
             row.tone = tone(*record);
@@ -84,25 +76,21 @@ impl<R: Copy> TableBuilder<R> {
         self
     }
 
-    /// Sets the text below the table.
     pub fn foot(mut self, foot: impl Into<String>) -> Self {
         self.table.foot = foot.into();
         self
     }
 
-    /// Returns the table with the columns added so far.
     pub fn build(self) -> Table {
         self.table
     }
 
-    /// Returns the table with the columns added so far, or `None` if the table has no rows.
     pub fn unless_empty(self) -> Option<Table> {
         (!self.records.is_empty()).then_some(self.table)
     }
 }
 
 impl Cell {
-    /// Returns a grey cell for an unknown value.
     pub fn absent() -> Cell {
         Cell::new(number::ABSENT).tone(Tone::Muted)
     }

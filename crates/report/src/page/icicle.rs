@@ -1,13 +1,11 @@
 //! Model of an icicle, which is a drawing of a call tree. Callers are above their callees, and the
 //! width of a frame shows its cost.
 
-/// A call tree with the cost of each frame.
 #[derive(Clone, Debug, Default)]
 pub struct Icicle {
     /// HTML anchor, which is unique in the page and consists of lower-case letters, digits and
     /// hyphens.
     pub id: String,
-    /// Title of the picture.
     pub title: String,
     /// Description for readers who cannot see the picture.
     pub what: String,
@@ -15,23 +13,20 @@ pub struct Icicle {
     pub unit: String,
     /// Total cost, in `unit`. It corresponds to the full width of the picture.
     pub total: f64,
-    /// Frames of the tree, in pre-order. The callees of a frame follow it, from left to right.
+    /// Frames of the tree, in pre-order.
     pub frames: Vec<IcicleFrame>,
 }
 
-/// One frame of a call tree.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IcicleFrame {
     /// Row of the frame. The top row is 0, and the callees of a frame are in the next row.
     pub row: usize,
-    /// Full name of the frame.
     pub name: String,
     /// Full names of callers that call only this frame, beginning with the outermost. The picture
     /// omits them.
     pub callers: Vec<String>,
     /// Cost of the frame, including its callees, in the unit of the tree.
     pub cost: f64,
-    /// Kind of the frame's code.
     pub kind: FrameKind,
     /// True if the comparison of the variants names this frame as a difference.
     pub is_named: bool,
@@ -41,13 +36,9 @@ measure::word_enum! {
     /// Kind of code of a frame, which determines its colour.
     #[derive(Default)]
     pub enum FrameKind {
-        /// A thread pool.
         Pool = "pool",
-        /// A method of Cassandra.
         Cassandra = "cassandra",
-        /// A method of another library.
         Library = "library",
-        /// A method of the JDK.
         Jdk = "jdk",
         /// A function of the JVM, of a native library or of the kernel.
         #[default]

@@ -10,7 +10,6 @@ fn titled(title: &str) -> Value {
     json!({ "title": { "text": escape(title) } })
 }
 
-/// Returns the horizontal axis, which all panels of a figure share.
 pub fn x_axis(chart: &Chart) -> Value {
     let mut axis = titled(&chart.x.title);
     if chart.panels.len() > 1 && chart.unified_hover {
@@ -54,12 +53,10 @@ pub fn x_axis(chart: &Chart) -> Value {
     axis
 }
 
-/// Returns a vertical axis that fits its series.
 pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
     let mut made = titled(&axis.title);
     made["automargin"] = true.into();
     if axis.scale == Scale::Names {
-        // The axis counts from the top, so the first name is at 1.
         let count = axis.names.len();
         made["tickvals"] = json!((1..=count).collect::<Vec<usize>>());
         made["ticktext"] = json!(escaped(&axis.names));
@@ -104,13 +101,13 @@ fn is_labelled(panel: &Panel, right: bool) -> bool {
     of_axis(panel, right).any(|s| s.labels.iter().any(|label| !label.is_empty()))
 }
 
-/// Space above the highest value of a linear axis, as a share of this value. `ROOM_FOR_WORDS`
-/// applies if words are next to the points.
+/// Space above the highest value of a linear axis, as a share of this value. Axes with text next to
+/// the points use `ROOM_FOR_WORDS` instead.
 const ROOM: f64 = 0.06;
 const ROOM_FOR_WORDS: f64 = 0.15;
 
-/// Returns the end of a linear axis from zero, if plotly would choose a wrong end. plotly leaves no
-/// space for words, and cannot fit an axis to a part of the values.
+/// Returns the end of a linear axis from zero, if plotly would choose a wrong end. plotly reserves
+/// no space for text, and cannot fit an axis to a part of the values.
 fn linear_end(panel: &Panel, right: bool) -> Option<f64> {
     let is_fitted = |x: f64| panel.fit.is_none_or(|[from, to]| right || (from..to).contains(&x));
     let (mut inside, mut outside) = (0.0f64, 0.0f64);
@@ -139,8 +136,8 @@ fn linear_end(panel: &Panel, right: bool) -> Option<f64> {
 struct LogRange {
     low: f64,
     high: f64,
-    /// Space at each end, as an exponent of ten. With a small space, marks at the ends are
-    /// complete. Words next to the marks need more space.
+    /// Space at each end, as an exponent of ten. The marks at the ends need little space, but text
+    /// next to the marks needs more.
     room: f64,
 }
 
@@ -203,12 +200,11 @@ fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     }
 }
 
-/// Returns ticks at distances of 1, 2 or 5 times a power of ten, with about four distances in the
-/// range. The first tick is at or below the range unless it would be zero. The last tick is at or
-/// above the range.
+/// Returns about four ticks at distances of 1, 2 or 5 times a power of ten. The first tick is at or
+/// below the range unless that tick would be zero. The last tick is at or above the range.
 fn even_ticks(low: f64, high: f64) -> Vec<f64> {
-    // A range with a single value is widened, so that it extends about 5 % below and above the
-    // value.
+    // A range with a single value would have no length, so this line extends it by about 5 % at
+    // both ends.
     let (low, high) = (low.min(high * 0.95), high.max(low * 1.05));
     let wanted = (high - low) / 4.0;
     let power = 10f64.powi(wanted.log10().floor() as i32);

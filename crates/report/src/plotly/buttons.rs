@@ -1,5 +1,5 @@
-//! Lays out the elements that belong to a whole figure. These are the bands with their names, and
-//! the buttons and the legend above them.
+//! Lays out the elements that belong to a whole figure: the bands with their names, the buttons and
+//! the legend.
 
 use super::{DIGITS, panels_px};
 use crate::escape::escape;
@@ -12,9 +12,7 @@ const BUTTONS_PX: f64 = 34.0;
 
 /// Bands of a figure and their names, in the form that plotly.js needs.
 pub struct Bands {
-    /// Shapes of plotly.js that shade the bands.
     pub shapes: Vec<Value>,
-    /// Annotations of plotly.js with the names of the bands, above the panels.
     pub labels: Vec<Value>,
     /// Number of rows of names.
     pub levels: usize,
@@ -55,8 +53,7 @@ pub fn band_labels(chart: &Chart) -> Bands {
     }
 }
 
-/// Returns the height of the space for the title of the first panel, in pixels. The title is below
-/// the names of the bands.
+/// Returns the height of the space for the title of the first panel, in pixels.
 fn title_px(chart: &Chart) -> f64 {
     match chart.panels.first() {
         Some(panel) if !panel.title.is_empty() => 18.0,
@@ -64,7 +61,6 @@ fn title_px(chart: &Chart) -> f64 {
     }
 }
 
-/// Returns the height of the area between the panels and the buttons, in pixels.
 fn labels_px(chart: &Chart, levels: usize) -> f64 {
     title_px(chart) + BAND_LABEL_PX * levels as f64 + 6.0
 }

@@ -1,6 +1,6 @@
-//! Converts the texts of an SVG drawing to outlines of a font that the program contains. The font
-//! has a regular and a bold face. Letters follow each other without kerning. The size, the weight
-//! and the alignment come from the drawing's style sheet.
+//! Converts the text of an SVG drawing to outlines of an embedded font, which has a regular and a
+//! bold face. Letters follow each other without kerning. The drawing's style sheet determines the
+//! size, the weight and the alignment.
 
 use anyhow::{Context, Result};
 use resvg::usvg::roxmltree::{Document, Node};
@@ -15,7 +15,6 @@ const BOLD: &[u8] = include_bytes!("../../assets/font/Roboto-Bold.ttf");
 const SVG: &str = "http://www.w3.org/2000/svg";
 /// Font size, in pixels, of a text to which no rule of the style sheet applies.
 const SIZE_PX: f32 = 12.0;
-/// Minimum font weight of a text in the bold face.
 const BOLD_WEIGHT: u16 = 600;
 
 /// Returns the drawing with a `path` element in place of each `text` element. The path has the
@@ -119,8 +118,7 @@ fn path(node: Node, style: &Style, face: &Face) -> String {
     format!("<path class=\"text {class}\" d=\"{}\"/>", outline.data)
 }
 
-/// Builder of the path data of glyphs, each at the current position. The y axis of a font points
-/// up, but that of SVG points down.
+/// Builder of the path data of glyphs, each at the current position.
 struct Outline {
     data: String,
     x: f32,

@@ -17,9 +17,8 @@ use store::{
 /// Maximum number of trials whose series this module reads. A page has no space for the panels of
 /// more trials, even with the smallest number of bins.
 const DETAILED_MAX: usize = 16;
-/// Maximum number of bins of one series, added up over all trials whose series this module reads.
-/// If there is only one such trial, its series keep the bins of the overview. All series together
-/// take about 100 MB of memory.
+/// Maximum number of bins of one series over all trials whose series this module reads. All series
+/// together take about 100 MB of memory.
 const DETAILED_PLACES_MAX: usize = 4_096;
 /// Minimum number of bins to which a series of a trial is limited. Fewer bins would not show a
 /// trend.
@@ -49,7 +48,7 @@ pub fn trial_views(run: &Run, trials: &[Trial]) -> Result<Vec<TrialView>> {
 }
 
 /// Maximum numbers of bins of a trial. If a number is below [`PLACES_MIN`], that minimum applies
-/// instead. The actual number may be only half as large, because bins are joined in powers of two.
+/// instead.
 struct Size {
     course: usize,
     series: usize,
@@ -121,7 +120,7 @@ fn trial_view(
     Ok(view)
 }
 
-/// Series of a trial, each with the name of its probe. The series are sorted by name and place.
+/// Series of a trial with the names of their probes, in the order of series names and places.
 struct SeriesOf(Vec<(String, ProbeSeries)>);
 
 impl SeriesOf {

@@ -139,7 +139,7 @@ fn counts(record: &ReadBackRecord) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns sentences on how many of the affected rows the configuration allows to be lost. The
+/// Returns sentences on the number of affected rows whose loss the configuration allows. The
 /// configuration does not allow the loss of `unexplained` rows, because no fault followed the
 /// acknowledgement of their writes soon enough.
 fn unallowed(record: &ReadBackRecord, unexplained: u64) -> String {
@@ -154,7 +154,6 @@ fn unallowed(record: &ReadBackRecord, unexplained: u64) -> String {
     )
 }
 
-/// Returns a sentence on whether the configuration allows a loss or a violation, and why.
 fn allowed(promise: PromiseKind, why: &str) -> String {
     match promise {
         PromiseKind::None => format!(" The configuration allows this loss: {why}."),

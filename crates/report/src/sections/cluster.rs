@@ -21,8 +21,8 @@ struct EqualTrials<'a> {
     trials: Vec<(usize, &'a NodesRecord)>,
 }
 
-/// Returns the tables of nodes and hosts for every kind of cluster. Lists of unknown values and of
-/// tables that remain on the cluster follow. `None` if the run has no records of nodes.
+/// Returns the tables of nodes and hosts for every kind of cluster, and lists of unknown values and
+/// of tables that remain on the cluster. Returns `None` if the run has no records of nodes.
 pub fn section(view: &RunView) -> Option<Section> {
     let groups = groups(&view.trials);
     if groups.is_empty() {
@@ -114,7 +114,6 @@ fn alike(a: &NodesRecord, b: &NodesRecord) -> bool {
         && a.nodes.iter().map(node).eq(b.nodes.iter().map(node))
 }
 
-/// Names variants and trials, for the end of a caption.
 pub fn name_trials(view: &RunView, trials: impl Iterator<Item = usize>) -> String {
     let trials: Vec<usize> = trials.collect();
     let numbers: Vec<String> = trials.iter().map(usize::to_string).collect();

@@ -9,7 +9,6 @@ use crate::sections::verdict_tone;
 use analysis::{Metric, TENFOLD};
 use store::record::{Bound, ComparisonRecord, Finding, MultiplicityRecord};
 
-/// Returns the section on all comparisons of the run. `None` if the study compares nothing.
 pub fn section(view: &RunView) -> Option<Section> {
     let records = &view.findings.comparisons;
     if records.is_empty() {
@@ -76,7 +75,7 @@ pub fn comparison_table<'a>(
         .build()
 }
 
-/// Describes the robust ratio. Empty unless one block is an outlier.
+/// Describes the robust ratio. Returns an empty text unless one block is an outlier.
 fn beside(c: &ComparisonRecord) -> String {
     let beside = c.robust.as_ref();
     beside.map_or_else(String::new, |beside| {
@@ -88,12 +87,12 @@ fn beside(c: &ComparisonRecord) -> String {
     })
 }
 
-/// Formats a ratio, such as `≥ 1.82` for a bound.
+/// Formats a ratio, such as `≥ 1.82` for a lower bound.
 pub fn ratio_words(c: &ComparisonRecord) -> String {
     format!("{}{}", bound_sign(c), number::ratio(c.ratio))
 }
 
-/// Returns the 95 % interval of a ratio. For a bound, returns the known end. `None` if the
+/// Returns the 95 % interval of a ratio, or only the known end for a bound. Returns `None` if the
 /// comparison has no interval.
 pub fn interval_words(c: &ComparisonRecord) -> Option<String> {
     match (c.ci95, c.ci95_end) {
@@ -116,7 +115,6 @@ pub fn verdict_words(verdict: Finding) -> String {
     verdict.name().replace('_', " ")
 }
 
-/// Explains a verdict. Empty for a verdict that needs no explanation.
 fn verdict_detail(c: &ComparisonRecord) -> String {
     let is_certain = c.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0);
     if c.verdict == Finding::Equivalent && is_certain {
@@ -126,7 +124,7 @@ fn verdict_detail(c: &ComparisonRecord) -> String {
 }
 
 /// Describes the difference that an undecided comparison could have detected, and the number of
-/// blocks that would decide the comparison. Empty for a comparison with another verdict.
+/// blocks that would decide the comparison.
 fn undecided(c: &ComparisonRecord) -> String {
     if !matches!(c.verdict, Finding::Inconclusive | Finding::LooksDifferent) {
         return String::new();
@@ -152,7 +150,7 @@ fn undecided(c: &ComparisonRecord) -> String {
     }
 }
 
-/// Describes the expected number of false findings. `None` with fewer than two comparisons.
+/// Describes the expected number of false findings.
 pub fn multiplicity(many: Option<&MultiplicityRecord>) -> Option<String> {
     let many = many?;
     Some(format!(
@@ -169,7 +167,7 @@ pub fn multiplicity(many: Option<&MultiplicityRecord>) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// In an earlier version, the note said that the interval of every equivalent comparison
+    /// In an earlier version, the note stated that the interval of every equivalent comparison
     /// contains 1.
     #[test]
     fn an_equivalent_beside_1_is_said_to_be_different() {

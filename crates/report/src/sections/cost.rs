@@ -37,7 +37,6 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Returns the distinct kinds of `costs`, in the order of [`CostKind::ALL`].
 fn kinds<'a>(costs: impl Iterator<Item = &'a CostRecord>) -> Vec<CostKind> {
     let known: Vec<CostKind> = costs.map(|cost| cost.cost).collect();
     CostKind::ALL.into_iter().filter(|cost| known.contains(cost)).collect()

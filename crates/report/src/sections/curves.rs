@@ -14,7 +14,6 @@ const PLACES: usize = 80;
 /// Multiple of the last load up to which a curve is drawn.
 const BEYOND: f64 = 1.25;
 
-/// Returns the section on the curves. `None` if the findings contain no curves.
 pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     let curves = &view.findings.curves;
     if curves.is_empty() {

@@ -10,9 +10,7 @@ use crate::sections::{acknowledged_writes, initial_data, sides};
 use measure::KindCount;
 use store::record::{ServerCountsRecord, SettleEnd, TrialFinding};
 
-/// Returns the section on the data. It contains the checks of acknowledged writes and of reads,
-/// outcomes of operations, server counts and the load phase. It also contains the data on disk of
-/// the variants, and restored snapshots. Returns `None` if the run recorded none of these.
+/// Returns the section on the data, or `None` if the run recorded none.
 pub fn section(view: &RunView) -> Option<Section> {
     let trials = &view.findings.trials;
     let mut blocks = Vec::new();
@@ -125,8 +123,7 @@ const COUNTED: [(&str, &str); 4] = [
     ),
 ];
 
-/// Returns the table of the counts by kind of operation. The table omits columns that contain only
-/// zeros.
+/// Returns the table of the counts by kind of operation.
 fn counts_table(view: &RunView) -> Table {
     let all = [
         ("Rows", "read", KindCount::Rows),

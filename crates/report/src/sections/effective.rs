@@ -55,8 +55,8 @@ impl SettingKind {
     }
 }
 
-/// Values of one key, by variant and node. If a value changed between trials of one variant, the
-/// node has several values.
+/// Values of one key, by variant and node. A node has several values if the value changed between
+/// trials of one variant.
 type Values<'a> = BTreeMap<(usize, &'a str), BTreeSet<String>>;
 
 struct Effective<'a> {
@@ -161,8 +161,8 @@ fn replace_word(text: &str, word: &str) -> String {
     out
 }
 
-/// Returns proofs, differences and all settings. `None` if the run has neither proofs nor recorded
-/// settings.
+/// Returns proofs, differences and all settings. Returns `None` if the run has neither proofs nor
+/// recorded settings.
 pub fn section(view: &RunView) -> Option<Section> {
     let effective = Effective::new(view);
     let mut blocks = proofs::blocks(view);
@@ -190,7 +190,6 @@ pub fn is_known(view: &RunView) -> bool {
     nodes.any(|node| SettingKind::ALL.into_iter().any(|kind| !kind.settings(node).is_empty()))
 }
 
-/// Shortens a value for a table.
 pub fn cut(value: &str) -> String {
     match value.char_indices().nth(VALUE_CHARS_MAX) {
         Some((at, _)) => format!("{}… ({} bytes)", &value[..at], value.len()),

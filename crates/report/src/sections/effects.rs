@@ -22,8 +22,8 @@ const HEIGHT_PX: u32 = 340;
 const EFFECT_PX: u32 = 26;
 const MARGINS_PX: u32 = 120;
 
-/// Returns the effects at the primary point and, behind a fold, the effects at other points. `None`
-/// without a matrix of two axes.
+/// Returns the effects at the primary point and, behind a fold, the effects at other points.
+/// Returns `None` without a matrix of two axes.
 pub fn section(view: &RunView) -> Option<Section> {
     let all = &view.findings.effects;
     if all.is_empty() {

@@ -1,5 +1,5 @@
-//! Shows trials that last for hours at one load, with changes of level, drifts, growth, cycles of
-//! compaction, and the shorter windows.
+//! Shows trials that last for hours at one load, with level shifts, drifts, growth, compaction
+//! cycles, and the shorter windows.
 
 use crate::number;
 use crate::page::{
@@ -18,11 +18,9 @@ use store::record::{
     TrialFinding, TurnRecord,
 };
 
-/// Maximum number of long trials with separate charts. Only the findings contain the numbers of the
-/// other trials.
+/// Maximum number of long trials with separate charts.
 const TRIALS_MAX: usize = 12;
 
-/// Returns the section on endurance. `None` if no trial has endurance findings.
 pub fn section(view: &RunView) -> Option<Section> {
     let trials = view.findings.trials.iter();
     let long: Vec<(&TrialFinding, &EnduranceRecord)> =
@@ -55,7 +53,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Returns the periods of a trial's faults, in seconds since the measured window began.
+/// Returns the periods of a trial's faults, in seconds since the start of the measured window.
 fn broken(view: &RunView, trial: &TrialFinding) -> Vec<Band> {
     let begin_s = probe_series::window(&trial.phases).map_or(0.0, |[from_s, _]| from_s);
     let since = |band: Band| Band {
@@ -149,8 +147,7 @@ fn turns(one: &EnduredRecord) -> Table {
         .build()
 }
 
-/// Describes the difference in throughput between turns. A turn is the long trial or one of the
-/// shorter windows.
+/// Describes the difference in throughput between the long trial and the shorter windows.
 fn agreed(one: &EnduredRecord) -> String {
     let within = number::percent(one.within);
     let apart = one.apart.map_or(String::new(), |apart| {
@@ -183,8 +180,6 @@ fn course_tone(course: DriftDirection) -> Tone {
     }
 }
 
-/// Returns the tone of growth. Growth is bad if the series would reach its limit within the
-/// horizon.
 fn growth_tone(growing: Growing) -> Tone {
     match growing {
         Growing::No => Tone::Good,
@@ -221,7 +216,7 @@ fn drifts(shown: &EnduranceRecord) -> Table {
 }
 
 fn changes(shown: &EnduranceRecord, seconds: f64) -> Table {
-    // `near` is the share of the window that is at most one block before or after a change.
+    // Share of the window that is at most one block before or after a change.
     let near = (2.0 * shown.block_s / seconds.max(1e-9)).min(1.0);
     let chance = 1.0 - (1.0 - near).powi(shown.events.len() as i32);
     Table::from_records("Changes of level", &shown.changes)
@@ -321,8 +316,7 @@ fn growths(shown: &EnduranceRecord) -> Table {
         .build()
 }
 
-/// Draws throughput and p99 over the window, with changes, events and faults. The series of the
-/// probes are below.
+/// Draws throughput and p99 over the window, with changes, events and faults.
 fn chart(shown: &EnduranceRecord, broken: Vec<Band>) -> Chart {
     let mut panels = Vec::new();
     for (of, share, scale) in [

@@ -10,10 +10,9 @@ use crate::run_view::RunView;
 use crate::sections::trial_series::label;
 use store::record::{Aftermath, FaultRecord, FaultVerdict, Returns, SeriesEnd, since};
 
-/// Maximum number of faults with a separate card. Every fault has a row in the tables.
+/// Maximum number of faults with a separate card.
 const CARDS_MAX: usize = 24;
 
-/// Returns the section on all faults of the run. `None` if the run had no faults.
 pub fn section(view: &RunView) -> Option<Section> {
     let faults = &view.findings.faults;
     if faults.is_empty() {
@@ -101,8 +100,8 @@ fn tone(fault: &FaultRecord) -> Tone {
     }
 }
 
-/// Describes when throughput or p99 was back to normal after a fault. `None` if the level before
-/// the fault is unknown.
+/// Describes when throughput or p99 was back to normal after a fault. Returns `None` if the level
+/// before the fault is unknown.
 fn returned(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>) -> Option<Cell> {
     let aftermath = Aftermath::from_fault(fault)?;
     let from = since(fault);
@@ -123,16 +122,16 @@ fn returned(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>) -> Opt
     })
 }
 
-/// Returns the periods of all faults of a trial. See [`fault_bands`] for the periods of one fault.
+/// Returns the periods of all faults of a trial.
 pub fn bands(view: &RunView, trial: usize) -> impl Iterator<Item = Band> {
     let finding = view.findings.trials.iter().find(move |t| t.index == trial);
     let faults = finding.into_iter().flat_map(|finding| &finding.faults);
     faults.flat_map(fault_bands)
 }
 
-/// Returns up to two periods of one fault. The first period lasts from the injection until all
-/// nodes of the target were up again. The second period then lasts until throughput and p99 were
-/// normal. Empty if the fault was not injected.
+/// Returns up to two periods of one fault, or none if the fault was not injected. The first period
+/// lasts from the injection until all nodes of the target were up again. The second period lasts
+/// from then until throughput and p99 were normal.
 pub fn fault_bands(fault: &FaultRecord) -> Vec<Band> {
     let recovery = fault.recovery.as_ref();
     let Some(from) = fault.injected_s else {

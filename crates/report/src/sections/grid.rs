@@ -8,7 +8,7 @@ use crate::run_view::RunView;
 use analysis::procedure;
 use store::record::{AxisRecord, CombinationsRecord, PointRecord, Verdict};
 
-/// Maximum number of tables in the section. The table of results contains every combination.
+/// Maximum number of tables in the section.
 const TABLES_MAX: usize = 24;
 
 /// Returns the section on all combinations. Returns `None` if the study has no matrix or grid, or
@@ -47,9 +47,9 @@ struct GridAxes<'a> {
 /// Meaning of a value on an axis of the tables.
 #[derive(Clone)]
 enum Value {
-    /// A value on an axis of the matrix, as the index of the axis and the index of the value.
+    /// Index of a matrix axis and index of a value on this axis.
     Level(usize, usize),
-    /// A point of the procedure, which is a value on the axis of the load.
+    /// A point of the procedure on the load axis.
     Place(procedure::Point),
 }
 
@@ -87,8 +87,8 @@ fn axes(view: &RunView, combinations: &CombinationsRecord) -> Vec<AxisLabels> {
     all.filter(|axis| axis.values.len() > 1).collect()
 }
 
-/// Returns every combination of the values of the axes, with the names of the values. Without axes,
-/// returns one empty combination.
+/// Returns every combination of the values of the axes. Without axes, returns one empty
+/// combination.
 fn each(axes: &[AxisLabels]) -> Vec<Vec<(String, Value)>> {
     let mut all = vec![Vec::new()];
     for axis in axes {

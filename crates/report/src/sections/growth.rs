@@ -1,6 +1,6 @@
-//! Shows how the evidence of a study grew, with the interval of each primary comparison after each
-//! look at the data. The section is for studies that end as soon as the answer is known, and for
-//! studies to which blocks were added.
+//! Shows how the interval of each primary comparison changed with each look at the data. The
+//! section is for studies that end as soon as the answer is known, and for studies to which blocks
+//! were added.
 
 use crate::merged_points::{place, variant_name};
 use crate::number;
@@ -12,8 +12,8 @@ use crate::sections::comparisons::verdict_words;
 use crate::sections::results::metric_name;
 use store::record::{ComparisonRecord, LooksHow, LooksRecord};
 
-/// Returns a chart and a table for each primary comparison with recorded looks. `None` if there is
-/// no such comparison.
+/// Returns a chart and a table for each primary comparison with recorded looks. Returns `None` if
+/// no such comparison exists.
 pub fn section(view: &RunView) -> Option<Section> {
     let comparisons = view.findings.comparisons.iter();
     let looked: Vec<(&ComparisonRecord, &LooksRecord)> = comparisons

@@ -10,7 +10,7 @@ const PANEL_PX: [f64; 2] = [700.0, 240.0];
 const LETTER_PX: f64 = 6.5;
 const LINE_PX: f64 = 16.0;
 
-/// Draws the sizes of effects with their names. `None` with fewer than three sizes.
+/// Draws the sizes of effects with their names. Returns `None` for fewer than three sizes.
 pub fn half_normal_chart(sizes: &[(String, f64)], axis: &str) -> Option<Chart> {
     if sizes.len() < 3 {
         return None;
@@ -67,8 +67,8 @@ pub fn half_normal_chart(sizes: &[(String, f64)], axis: &str) -> Option<Chart> {
 }
 
 /// Returns true for each point whose name fits next to the point. Names of larger effects take
-/// precedence. The renderer writes names of points in the left half at the right of the point, and
-/// other names at the left.
+/// precedence. The renderer writes names at the right of points in the left half, and at the left
+/// of other points.
 fn names_that_fit(points: &[(&str, [f64; 2])]) -> Vec<bool> {
     let most = |axis: usize| {
         let values = points.iter().map(|(_, at)| at[axis]);

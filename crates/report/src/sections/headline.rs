@@ -21,7 +21,6 @@ use store::record::{
     SearchRecord, TrialFinding, outcome_of,
 };
 
-/// Returns the top of the page.
 pub fn headline(view: &RunView, points: &[Point<'_>]) -> Headline {
     let verdict = Verdict::from_record(view.verdict);
     let answer = if view.findings.answer.is_empty() {
@@ -149,9 +148,8 @@ fn derived_answer(view: &RunView, points: &[Point<'_>]) -> Vec<String> {
     answer
 }
 
-/// Returns the primary comparison. If the run has no primary comparison, returns the comparison of
-/// throughput whose ratio is furthest from 1. Decided comparisons come first, and a ratio without
-/// an interval does not count.
+/// Returns the primary comparison. Without one, returns the comparison of throughput whose ratio is
+/// furthest from 1, and prefers decided comparisons.
 fn strongest(view: &RunView) -> Option<&ComparisonRecord> {
     let weight = |c: &ComparisonRecord| (c.verdict != Finding::Inconclusive, c.ratio.ln().abs());
     let order = |a: &&ComparisonRecord, b: &&ComparisonRecord| {
@@ -182,7 +180,6 @@ fn comparison_sentence(c: &ComparisonRecord, view: &RunView) -> String {
     )
 }
 
-/// Returns the name of the metric: `throughput`, or the percentile of a latency.
 fn short_metric(metric: &str) -> &str {
     if metric == "ops_per_s" {
         "throughput"
@@ -194,10 +191,8 @@ fn short_metric(metric: &str) -> &str {
 /// Maximum number of cards on the first screen, which should show only a few numbers.
 const CARDS_MAX: usize = 4;
 
-/// Returns the key numbers. They begin with the ranges of the searches or, without ranges, with the
-/// result of each variant. Ratios of throughput or latency and of costs follow. If the cards cannot
-/// show all variants, choosing the first variants would be arbitrary. In this case, the cards show
-/// the ratios that have published counterparts, or the best variant.
+/// Returns the key numbers. If the cards cannot show all variants, an arbitrary choice would
+/// mislead, so the cards show the ratios that have published counterparts, or the best variant.
 fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
     let names = variants(view);
     let bests = (0..names.len()).filter_map(|index| best(view, points, index));
@@ -251,8 +246,7 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
     figures
 }
 
-/// Returns true if the interval of a ratio is narrow enough to be meaningful. The limit is a factor
-/// of ten in both directions.
+/// Returns true if the interval of a ratio is at most a factor of ten from 1 at both ends.
 fn says_something(comparison: &ComparisonRecord) -> bool {
     let tenfold = 1.0 + analysis::TENFOLD;
     comparison
@@ -328,7 +322,7 @@ fn range_tile(view: &RunView, search: &SearchRecord, range: SearchRangeRecord) -
 }
 
 /// Returns the best of many variants, by throughput. If all variants kept up with their rates,
-/// returns the variant with the best latency.
+/// compares the variants by latency instead.
 fn best_tile(view: &RunView, bests: &[&Point<'_>]) -> Option<Figure> {
     let count = bests.len();
     let p99 = |point: &Point<'_>| point.latency(view, ALL).map_or(f64::MAX, |l| l.p99.least());
@@ -359,8 +353,8 @@ fn published_tiles(view: &RunView) -> Vec<Figure> {
     ratios.filter_map(tile).take(CARDS_MAX + 1).collect()
 }
 
-/// Text on a card for the kind of its mean. Cards contain this text if a ratio with an interval is
-/// the quotient of two such means.
+/// Text on a card that names the kind of mean. A card contains this text if a ratio with an
+/// interval is the quotient of two such means.
 const BY_BLOCKS: &str = "geometric mean of blocks";
 
 fn latency_tile(view: &RunView, point: &Point<'_>) -> Figure {
@@ -425,8 +419,8 @@ fn rate_tile(view: &RunView, point: &Point<'_>) -> Figure {
 }
 
 /// Returns the relative half-width of the throughput's interval, with a remark if needed. If the
-/// interval is wide, returns its two ends instead, scaled to `compared`. `compared` is the
-/// geometric mean of the blocks.
+/// interval is wide, returns its two ends instead, scaled to `compared`, the geometric mean of the
+/// blocks.
 fn error_of(point: &Point<'_>, compared: Option<f64>) -> String {
     let (value, ci95) = (point.ops_per_s(), point.ops_per_s_ci95());
     if let Some(ends) = measure::number::wide_ends(value, ci95, compared) {

@@ -1,5 +1,4 @@
-//! Section on those settings of the hosts that affect Cassandra. Deviations come first. Their
-//! remedies and the table of all settings are behind folds.
+//! Section on those settings of the hosts that affect Cassandra. Deviations come first.
 //!
 //! Trials and hosts with the same setting share a row, even if a value differs from trial to trial,
 //! such as the CPUs of interrupts. The row then shows the last value.
@@ -21,7 +20,6 @@ struct Shared<'a> {
     trials: BTreeSet<usize>,
 }
 
-/// Returns the section on the settings of the hosts. Returns `None` if cassay checked no host.
 pub fn section(view: &RunView) -> Option<Section> {
     let all = shared(view);
     if all.is_empty() {
@@ -78,8 +76,7 @@ fn deviates(one: &Shared<'_>) -> bool {
     )
 }
 
-/// Returns the settings as a JSON list, without duplicates. Each setting has a list of its hosts.
-/// Returns `None` if cassay checked no host.
+/// Returns the settings as a JSON list, without duplicates.
 pub fn json(view: &RunView) -> Option<Value> {
     let one = |one: &Shared<'_>| {
         let found = one.found;
@@ -94,8 +91,7 @@ pub fn json(view: &RunView) -> Option<Value> {
     (!all.is_empty()).then(|| all.iter().map(one).collect())
 }
 
-/// Returns the verdict, name, wanted value and remedy of a setting. Settings with the same key
-/// share a row.
+/// Returns the key by which settings share a row: verdict, name, wanted value and remedy.
 fn key(one: &HostSettingRecord) -> (SettingVerdict, [&str; 3]) {
     let words = [&one.setting, &one.wanted, &one.fix].map(String::as_str);
     (one.verdict, words)

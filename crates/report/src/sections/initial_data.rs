@@ -10,11 +10,10 @@ use store::record::{DataRecord, ProbeRecord, TrialFinding};
 /// Share of one core above which the table highlights the CPU time of a probe. It equals the limit
 /// of rule V17 for all probes together.
 const CPU_SHARE_WARN: f64 = 0.05;
-/// Number of characters of a fingerprint in the table. This number is enough to distinguish two
+/// Number of characters of a fingerprint in the table, which suffice to distinguish two
 /// fingerprints.
 const FINGERPRINT_CHARS: usize = 16;
 
-/// Returns the blocks on restored snapshots. Returns an empty list if no trial restored a snapshot.
 pub fn data(view: &RunView) -> Vec<Block> {
     let restored = |t: &'_ TrialFinding| t.data.is_some();
     if !view.findings.trials.iter().any(restored) {
@@ -44,8 +43,7 @@ pub fn data(view: &RunView) -> Vec<Block> {
     blocks
 }
 
-/// Trials by snapshot, node and fingerprint of the SSTables. Each value contains the indexes of the
-/// trials.
+/// Indexes of trials by snapshot, node and fingerprint of the SSTables.
 type Fingerprints<'a> = BTreeMap<&'a str, BTreeMap<&'a str, BTreeMap<&'a str, Vec<usize>>>>;
 
 fn fingerprints(view: &RunView) -> Fingerprints<'_> {
@@ -101,8 +99,8 @@ fn table(view: &RunView) -> Table {
         .build()
 }
 
-/// Formats the fingerprint of the first node. The detail contains the name of this node and the
-/// number of further nodes.
+/// Formats the fingerprint of the first node. The detail states this node's name and the number of
+/// further nodes.
 fn fingerprint(data: &DataRecord) -> Cell {
     let Some((node, text)) = data.fingerprints.first_key_value() else {
         return Cell::absent();
@@ -118,7 +116,7 @@ fn fingerprint(data: &DataRecord) -> Cell {
 }
 
 /// Returns the table of the cost of each probe over all trials, and the list of problems. Returns
-/// an empty list if no probe ran, or only the probe `others`.
+/// an empty list if no probe ran except `others`.
 pub fn probes(view: &RunView) -> Vec<Block> {
     let trials = view.findings.trials.iter();
     let all: Vec<(usize, &ProbeRecord)> =
@@ -209,7 +207,7 @@ fn cpu_share(all: &[(usize, &ProbeRecord)]) -> Option<f64> {
 
 type Where<'a> = (BTreeSet<&'a str>, BTreeSet<usize>);
 
-/// Formats each problem once, with its probe, its places and the number of its trials.
+/// Formats each distinct problem once, with its probe, its places and the numbers of its trials.
 fn problems(all: &[(usize, &ProbeRecord)]) -> Vec<String> {
     let mut known: BTreeMap<[&str; 2], Where<'_>> = BTreeMap::new();
     for (trial, probe) in all {

@@ -38,8 +38,8 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     })
 }
 
-/// Clock of a chart. Latency counts from the intended start of an operation. Service time counts
-/// from the send.
+/// Clock of a chart. Latency counts from the intended start of an operation, and service time from
+/// the send.
 #[derive(Clone, Copy)]
 enum Clock {
     Latency,
@@ -55,8 +55,7 @@ impl Clock {
     }
 }
 
-/// Returns the kinds of operations of a variant that have curves. The curve of all kinds together
-/// comes first.
+/// Returns the kinds of operations of a variant that have curves. The kind [`ALL`] comes first.
 fn kinds<'a>(view: &'a RunView, variant: &VariantName) -> Vec<&'a str> {
     let mut kinds: Vec<&str> = Vec::new();
     for point in view.points.iter().filter(|p| p.variant == *variant) {

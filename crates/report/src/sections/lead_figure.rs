@@ -1,7 +1,6 @@
 //! The figure of the first screen, which answers the question of this run at a glance.
 //!
-//! Of the possible figures, this module chooses the most specific one for which the findings
-//! contain data.
+//! The module chooses the most specific figure for which the findings contain data.
 
 mod compared;
 mod effects;
@@ -21,7 +20,6 @@ pub use load::figure as load_figure;
 pub use trial_over_time::trial_figure as course_of;
 pub(super) use trial_over_time::{SECONDS_MIN, window_of};
 
-/// Returns the figure at the top of a run's page. `None` for a run without measurements.
 pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
     let mut figure = scale_up::figure(view)
         .or_else(|| search::figure(view))
@@ -39,8 +37,8 @@ pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
 }
 
 /// Keeps only the first plot, and adds the plot of published ratios. A curve comes before the
-/// ratios, because the curve shows the source of the ratios. Rows come after the ratios, because
-/// the ratios answer the question that the rows illustrate.
+/// ratios, because the curve shows the source of the ratios. Rows come after the ratios, which
+/// answer the question directly.
 fn beside(figure: &mut LeadFigure, ratios: RowsPlot) {
     figure.plots.truncate(1);
     figure.title = if figure.plots.is_empty() {

@@ -78,8 +78,7 @@ fn experiment(record: &ExperimentRecord) -> Cell {
     Cell::new(word).tone(tone).link(report.unwrap_or_default())
 }
 
-/// Returns a table of the readings of resources in the measured window of each trial, behind a
-/// fold. Returns `None` if the trials have no such readings.
+/// Returns a table, behind a fold, of the resource readings in the measured window of each trial.
 fn readings(trials: &[TrialFinding]) -> Option<Block> {
     let rows = trials.iter().flat_map(|trial| {
         let windows = trial.limits.iter().filter(|part| part.span == LimitSpan::Window);

@@ -8,8 +8,6 @@ use crate::sections::rules::rule_tone;
 use measure::Known;
 use store::record::{ClientEndRecord, ClockMovedRecord, QuantilesRecord, TrialFinding};
 
-/// Returns the section on the cost of the client and its distance from the ceiling. `None` before
-/// the first trial has finished.
 pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     if view.findings.trials.is_empty() {
         return None;
@@ -54,8 +52,8 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     })
 }
 
-/// Describes the share of the run in which trials were measured, and the steps that took the rest
-/// of the time.
+/// Describes the share of the run's time in which trials were measured, and the steps that took the
+/// rest.
 fn time_use(view: &RunView) -> Option<String> {
     let used = view.findings.time_use.as_ref()?;
     let steps: Vec<String> = used
@@ -73,7 +71,8 @@ fn time_use(view: &RunView) -> Option<String> {
     ))
 }
 
-/// Returns the throughput as a share of the ceiling. `None` if the ceiling was not measured.
+/// Returns the throughput as a share of the ceiling. Returns `None` if the ceiling was not
+/// measured.
 fn ceiling_share(trial: &TrialFinding) -> Option<f64> {
     let ceiling = trial.client.ceiling_ops_per_s;
     (ceiling > 0.0).then(|| trial.all.ops_per_s / ceiling)
@@ -148,8 +147,7 @@ fn table(view: &RunView) -> Table {
         .build()
 }
 
-/// Lists each client if the run has several clients, so that the reader notices differences between
-/// them.
+/// Lists each client of a run with several clients, so that the reader notices differences.
 fn clients(view: &RunView) -> Table {
     let trials = view.findings.trials.iter();
     let each = trials.flat_map(|trial| trial.clients.iter().map(move |client| (trial, client)));
@@ -201,7 +199,7 @@ fn clients(view: &RunView) -> Table {
         .build()
 }
 
-/// Returns a latency of one client, in ms. Returns a dash if the client reported no latency.
+/// Returns a latency of one client, in ms, or a dash if the client reported no latency.
 fn latency(client: &ClientEndRecord, of: fn(&QuantilesRecord) -> Known) -> Cell {
     // In runs of earlier versions, the figures of a client without operations are zero, so this
     // code ignores them.
@@ -267,8 +265,6 @@ fn health<'a>(
         })
 }
 
-/// Returns a cell with a figure, marked by the rule that judges this figure. Without a figure, the
-/// cell contains the reason.
 fn cell(figure: Option<String>, tone: Tone, why_not: &str) -> Cell {
     match figure {
         Some(figure) => Cell::new(figure).tone(tone),

@@ -17,11 +17,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use store::record::{MachineTopologyRecord, NodesRecord, PlacementRecord};
 use trial_groups::Group;
 
-/// Maximum number of pictures in the section. The tables show the placements of all trials.
+/// Maximum number of pictures in the section.
 const PICTURES_MAX: usize = 12;
 const DISTANCES_MAX: usize = 24;
 
-/// Returns the section on the machines. Returns `None` if no trial recorded machines or placements.
 pub fn section(view: &RunView) -> Option<Section> {
     let groups = trial_groups::groups(view);
     if groups.is_empty() {
@@ -82,8 +81,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Returns the picture of a machine with its processes. If the machine cannot be drawn, returns a
-/// note that states this.
+/// Returns the picture of a machine with its processes.
 fn drawn<'a>(
     name: PictureName,
     machine: &'a MachineTopologyRecord,
@@ -102,7 +100,6 @@ fn drawn<'a>(
 }
 
 /// Returns the content of the section as a JSON list with one entry for each group of trials.
-/// Returns `None` if no trial recorded machines or placements.
 pub fn json(view: &RunView) -> Option<Value> {
     let one = |group: &Group<'_>| {
         let placements = group.placements().into_iter().map(|one| {
@@ -159,7 +156,6 @@ fn colors<'a>(groups: &[Group<'a>]) -> BTreeMap<&'a str, usize> {
     colors
 }
 
-/// Names a machine by its hosts, such as `host1 and host2, hosts of one machine`.
 fn name(machine: &MachineTopologyRecord) -> String {
     let names: Vec<&str> = machine.hosts.iter().map(|host| host.name.as_str()).collect();
     match &names[..] {
@@ -204,7 +200,7 @@ fn is_client_elsewhere(record: &NodesRecord) -> bool {
     !nodes.is_empty() && nodes.into_iter().all(is_other)
 }
 
-/// Describes the results that machines of this size cannot show. Machines with the same limit share
+/// Describes the effects that machines of this size cannot show. Machines with the same limit share
 /// a sentence.
 fn cannot_show(machines: &[&MachineTopologyRecord]) -> Option<Block> {
     let mut by_sentence: Vec<(String, Vec<String>)> = Vec::new();

@@ -47,7 +47,6 @@ mod sides;
 use crate::page::Tone;
 use store::record::{ComparisonRecord, Finding};
 
-/// Returns the tone of a comparison's verdict.
 pub fn verdict_tone(c: &ComparisonRecord) -> Tone {
     match c.verdict {
         Finding::Faster => Tone::Good,
@@ -58,7 +57,6 @@ pub fn verdict_tone(c: &ComparisonRecord) -> Tone {
     }
 }
 
-/// Returns a text with a capital first letter.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| {

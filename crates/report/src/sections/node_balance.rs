@@ -1,8 +1,7 @@
 //! The balance between hosts and between nodes, by their means over the measured window.
 //!
-//! A cluster is as fast as its slowest node. A node with more or less load than the other nodes is
-//! a sign of a problem: the ring is uneven, a machine is faulty, or a client uses only one node.
-//! The page has a sentence about such a node.
+//! A cluster is as fast as its slowest node. Uneven load is a sign of a problem: the ring is
+//! uneven, a machine is faulty, or a client uses only one node.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
@@ -12,13 +11,12 @@ use crate::sections::trial_series;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Minimum ratio of the largest to the smallest value for which the page contains a sentence. Nodes
-/// of one ring differ by about 10 to 20 %, because their tokens are random.
+/// Ratio of the largest to the smallest value from which the page has a sentence. Nodes of one ring
+/// differ by about 10 to 20 %, because their tokens are random.
 const RATIO_MAX: f64 = 1.5;
-/// Maximum number of trials with a separate table. A table takes 1 kB.
+/// Maximum number of trials with a separate table. A table takes about 1 kB.
 const TRIALS_MAX: usize = 100;
-/// Maximum number of nodes for which the table has a column for each node. With more nodes, the
-/// table shows only the extremes.
+/// Maximum number of nodes for which the table has a column for each node.
 const COLUMNS_MAX: usize = 6;
 /// Places that are not part of the cluster.
 const OUTSIDE: [&str; 3] = ["machine", "client", ""];
@@ -34,15 +32,14 @@ struct Measure {
     floor: f64,
 }
 
-/// Rule by which the series of one owner are combined into one number.
 #[derive(Clone, Copy, PartialEq)]
 enum Combination {
-    /// The sum of the means of the series.
+    /// Sum of the means of the series.
     Sum,
-    /// The largest of the means, because a host is as busy as its busiest disk.
+    /// Largest of the means, because a host is as busy as its busiest disk.
     Largest,
-    /// The sum of all values divided by the length of the window. An example is the share of time
-    /// in which a node was stopped, in percent.
+    /// Sum of all values divided by the length of the window, such as the percentage of time in
+    /// which a node was stopped.
     Share,
 }
 
@@ -141,7 +138,8 @@ impl Spread {
         most.expect("the list has at least two values")
     }
 
-    /// Returns the ratio of the largest to the smallest mean. `None` if the smallest mean is zero.
+    /// Returns the ratio of the largest to the smallest mean. Returns `None` if the smallest mean
+    /// is zero.
     fn ratio(&self) -> Option<f64> {
         (self.low().1 > 0.0).then(|| self.high().1 / self.low().1)
     }
@@ -229,7 +227,7 @@ fn spread(measure: &Measure, trial: &TrialView, window: [f64; 2]) -> Option<Spre
 }
 
 /// Returns sentences on uneven quantities, the widest spread of every quantity, and tables of up to
-/// [`TRIALS_MAX`] trials behind a fold. `None` if no quantity has values of two hosts or nodes.
+/// [`TRIALS_MAX`] trials. Returns `None` if no quantity has values of two hosts or nodes.
 pub fn section(view: &RunView) -> Option<Section> {
     let of = |trial| (trial, trial_spreads(view, trial));
     let all: Vec<(&TrialView, Vec<Spread>)> =
@@ -354,7 +352,6 @@ fn table(caption: String, spreads: &[Spread]) -> Table {
         .build()
 }
 
-/// Returns the spreads of a trial as a JSON list.
 pub fn json(view: &RunView, trial: &TrialView) -> Value {
     let spreads = trial_spreads(view, trial);
     let entry = |spread: &Spread| {

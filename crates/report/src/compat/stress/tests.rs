@@ -6,7 +6,6 @@ use super::*;
 const EXPECTED: &str = include_str!("expected.txt");
 const SECOND: u64 = 1_000_000_000;
 
-/// Returns the section of `expected.txt` that follows the line `# name`.
 fn expected(name: &str) -> &'static str {
     let start = format!("# {name}\n");
     let at = EXPECTED.find(&start).expect(name) + start.len();

@@ -57,7 +57,6 @@ fn the_lines_are_those_of_the_text_exporter() {
     assert!(text.contains("[READ], Operations, 101\n") && !text.contains("Intended-"));
 }
 
-/// Expects the formats that YCSB's classes write for histograms, time series and raw values.
 #[test]
 fn each_type_of_measurement_has_its_lines() {
     let mut service = Histogram::default();

@@ -12,7 +12,6 @@ use store::record::{
     StretchRecord, p99_words,
 };
 
-/// Returns the card of a fault.
 pub fn card(view: &RunView, fault: &FaultRecord) -> Card {
     let mut facts = vec![("Times".to_owned(), times(fault))];
     let mut blocks = Vec::new();
@@ -188,8 +187,8 @@ fn normal(found: &RecoveryRecord) -> String {
     }
 }
 
-/// Describes when a series was back to normal, in seconds after the healing and after the
-/// injection, and when it left the normal range.
+/// Describes when a series left the normal range and when it returned, in seconds after the
+/// injection and after the healing.
 fn both(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>, returns: &Returns) -> String {
     let mut said = vec![returned(fault, of).map_or_else(String::new, |cell| cell.text)];
     let injected = &returns.injected;

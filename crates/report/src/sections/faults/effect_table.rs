@@ -1,4 +1,4 @@
-//! A table of the faults' effects. It has a row for each fault of the run, and for each published
+//! A table of the faults' effects, with a row for each fault of the run, and for each published
 //! claim without a matching fault. The columns contain the figures that publications usually print.
 
 use super::{returned, trial};
@@ -11,7 +11,6 @@ use store::record::{FaultRecord, PublishedFailureRecord, RecoveryRecord, Stretch
 #[derive(Clone, Copy)]
 enum Subject<'a> {
     Fault(&'a FaultRecord),
-    /// A published claim without a matching fault of this run.
     Claim(&'a PublishedFailureRecord),
 }
 
@@ -29,7 +28,6 @@ const FOOT: &str = "Before: the median of the seconds before the fault. Lowest: 
      the target was intact again. p99: of all operations before or during the fault together. \
      Errors: from the injection on.";
 
-/// Returns the table of all faults. Claims without a matching fault have separate rows.
 pub fn table(view: &RunView) -> Table {
     let published = view.findings.published.as_ref();
     let claims = published.map_or(&[][..], |published| &published.failures);
@@ -100,7 +98,7 @@ pub fn table(view: &RunView) -> Table {
         .build()
 }
 
-/// Returns the p99 in a period, in ms. `None` if no response arrived in the period.
+/// Returns the p99 in a period, in ms. Returns `None` if no response arrived in the period.
 fn known_p99(stretch: &StretchRecord) -> Option<String> {
     let latency = &stretch.latency_ms;
     (latency.p99.least() > 0.0).then(|| number::known_ms(latency.p99))
@@ -117,7 +115,6 @@ fn is_beside(view: &RunView, claim: &PublishedFailureRecord, fault: &FaultRecord
     claim.beside.contains(&fault.kind) && is_of
 }
 
-/// Describes how well the target served requests during a fault.
 fn service(found: &RecoveryRecord) -> Cell {
     let failed = [&found.during, &found.after].into_iter().flatten();
     let failed: u64 = failed.map(StretchRecord::failed).sum();

@@ -15,8 +15,6 @@ const RATIOS: [(&str, &str); 3] = [
     ("latency_ms.p99", "p99"),
 ];
 
-/// Returns the table of the comparison, with one row for each fault and period. Returns `None` if
-/// the findings contain no such comparison.
 pub fn table(view: &RunView) -> Option<Table> {
     let caption = "Against the same trials without faults";
     Table::from_records(caption, &view.findings.without_faults)

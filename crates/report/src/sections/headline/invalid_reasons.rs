@@ -15,14 +15,13 @@ const NOTHING_READ: &str = "Reads found no row, or cassay could not compare them
 /// Description of rule V14 if acknowledged data is missing or differs from the written data.
 const DATA_LOST: &str = "Data was lost, or differs from the writes";
 
-/// A reason with its sort key. Failures come before warnings, and more serious rules before less
-/// serious rules.
+/// A reason with its sort key, which orders failures before warnings, and more serious rules first.
 type RankedReason = ((Reverse<Option<RuleOutcome>>, usize), String);
 
 /// Returns at most three reasons. Reasons of the whole run come first. Then come causes that
-/// several trials show, and rules that these causes do not explain, with the number of trials for
-/// each. If other programs disturbed the run, the list contains this reason, because it may explain
-/// all problems. Only reasons of the whole run can take its place.
+/// several trials show, and rules that these causes do not explain. The list omits a disturbance by
+/// other programs only for reasons of the whole run, because the disturbance may explain all
+/// problems.
 pub(super) fn short(view: &RunView) -> Vec<String> {
     let trials = &view.findings.trials;
     let causes = &view.findings.causes;
@@ -50,7 +49,7 @@ pub(super) fn short(view: &RunView) -> Vec<String> {
     said
 }
 
-/// Returns the sort key of a rule among the reasons, which depends on the worst of these trials.
+/// Returns the sort key of a rule among the reasons, which depends on the worst of `trials`.
 fn place<'a>(
     trials: impl IntoIterator<Item = &'a TrialFinding>,
     rule: &str,
@@ -67,7 +66,6 @@ struct ReasonKind<'a> {
     trials: Vec<&'a TrialFinding>,
 }
 
-/// Returns the kinds of reasons of a rule, in the order of their first trials.
 fn kinds<'a>(trials: &'a [TrialFinding], rule: &'static str) -> Vec<ReasonKind<'a>> {
     let mut found: Vec<ReasonKind<'a>> = Vec::new();
     for trial in trials {
@@ -112,7 +110,7 @@ fn rule_reason(trials: &[TrialFinding], kind: ReasonKind<'_>) -> RankedReason {
     )
 }
 
-/// Returns the rule whose violations in single trials a cause explains.
+/// Returns the rule whose violations in single trials this cause explains.
 fn explains(cause: CauseKind) -> Option<&'static str> {
     match cause {
         CauseKind::Others => Some("V18"),
@@ -130,7 +128,8 @@ fn run_reasons(view: &RunView) -> impl Iterator<Item = &String> {
     reasons.filter(|(_, record)| record.trials.is_empty()).map(|(words, _)| words)
 }
 
-/// Returns the most serious reason for a trial's verdict, in a few words. `None` for a valid trial.
+/// Returns the most serious reason for a trial's verdict, in a few words. Returns `None` for a
+/// valid trial.
 pub fn cause(trial: &TrialFinding) -> Option<&'static str> {
     let against = analysis::rules::names()
         .filter_map(|rule| Some((rule, words_against(trial, rule)?)))
@@ -155,8 +154,8 @@ fn has_other_data(trial: &TrialFinding) -> bool {
     differed || rows || registers
 }
 
-/// Returns the words for the reason with which a rule makes a trial invalid or suspect. `None` if
-/// the rule does neither.
+/// Returns the words for the reason with which a rule makes a trial invalid or suspect. Returns
+/// `None` if the rule does neither.
 fn words_against(trial: &TrialFinding, rule: &str) -> Option<&'static str> {
     let is_bad = |result: RuleOutcome| matches!(result, RuleOutcome::Warn | RuleOutcome::Fail);
     let mut rules = trial.rules.iter();

@@ -1,5 +1,5 @@
 //! Compares variants by throughput and p99, with intervals. If all variants kept up with a rate,
-//! compares p99 and a second metric. This metric is the cost that differs most, or else the median.
+//! compares p99 and a second metric: the cost that differs most, or else the median.
 
 use crate::merged_points::{
     ALL, Point, best, compared_value, is_kept_up, most_different_cost, moved_ends, place,
@@ -13,7 +13,6 @@ use store::record::{CostKind, CostRecord, QuantilesRecord};
 
 const ROWS_MAX: usize = 10;
 
-/// Returns the figure with the results of the variants. `None` for a study with one variant.
 pub(super) fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
     let names = variants(view);
     if names.len() < 2 {
@@ -96,8 +95,7 @@ fn latencies(
 
 type Value = (Option<f64>, Option<[f64; 2]>, String);
 
-/// Returns a row for each variant. The title also states which direction is better, and whether the
-/// rows have intervals.
+/// Returns a row for each variant.
 fn rows(
     (title, better): (&str, &str),
     view: &RunView,

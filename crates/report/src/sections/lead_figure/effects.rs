@@ -8,10 +8,9 @@ use crate::sections::results::metric_name;
 use analysis::screening::Activity;
 use store::record::{EffectKind, EffectRecord, EffectVerdict, Finding};
 
-/// Maximum number of effects on the first screen. The figure shows the largest effects.
+/// Maximum number of effects on the first screen.
 const ROWS_MAX: usize = 12;
 
-/// Plots main effects at the primary point. `None` for a study without a matrix.
 pub(super) fn matrix_figure(view: &RunView) -> Option<LeadFigure> {
     let effects = view.findings.effects.iter().find(|effects| effects.primary)?;
     let mains: Vec<&EffectRecord> = effects
@@ -47,7 +46,6 @@ pub(super) fn matrix_figure(view: &RunView) -> Option<LeadFigure> {
     forest(&of, note, rows)
 }
 
-/// Plots every setting of a screening. `None` without a screening.
 pub(super) fn screening_figure(view: &RunView) -> Option<LeadFigure> {
     let screen = view.findings.screens.first().filter(|screen| screen.refused.is_none())?;
     let change = |ln: f64| ln.exp_m1() * 100.0;
@@ -55,8 +53,8 @@ pub(super) fn screening_figure(view: &RunView) -> Option<LeadFigure> {
     let row = |effect: &store::record::ScreenedRecord| ValueRow {
         label: format!("{}: {} ÷ {}", effect.setting, effect.value, effect.against),
         value: Some(change(effect.ln_ratio)),
-        // This range is not an interval. Chance moves 95 % of the effects of zero within this
-        // range.
+        // This range is not an interval: 95 % of the estimated effects of settings without effect
+        // are within this range.
         ci95: None,
         other: Some([change(-screen.sme), change(screen.sme)]),
         text: measure::number::change(effect.ln_ratio.exp()),

@@ -8,8 +8,8 @@ use store::record::{
     read_back_words, unknown_effect,
 };
 
-/// Sentence for a run that read no acknowledged write back, so it shows neither a loss nor its
-/// absence.
+/// Sentence for a run that did not read acknowledged writes back, so it shows neither a loss nor
+/// its absence.
 const NOT_READ_BACK: &str = "cassay did not read back the acknowledged writes.";
 
 /// Describes a fault, such as `node-kill of node2, broken for 45.0 s`.
@@ -24,8 +24,8 @@ pub(super) fn title(fault: &FaultRecord) -> String {
     }
 }
 
-/// Describes the effect of a fault on load, at a rate or in a closed loop. Empty if the effect was
-/// not measured.
+/// Describes the effect of a fault on load, at a rate or in a closed loop. Returns an empty text if
+/// the effect was not measured.
 pub(super) fn effect(fault: &FaultRecord, is_at_rate: bool) -> String {
     let Some(found) = &fault.recovery else {
         return String::new();

@@ -19,8 +19,8 @@ const AROUND: f64 = 0.6;
 /// seconds.
 const AROUND_MIN_S: f64 = 15.0;
 
-/// Returns the figure of the first [`STRIPS_MAX`] injected faults. `None` if the run injected no
-/// faults.
+/// Returns the figure of the first [`STRIPS_MAX`] injected faults. Returns `None` if the run
+/// injected no faults.
 pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     let faults: Vec<&FaultRecord> =
         view.findings.faults.iter().filter(|fault| fault.injected_s.is_some()).collect();
@@ -78,8 +78,8 @@ fn is_at_rate(view: &RunView, fault: &FaultRecord) -> bool {
     trial.and_then(|trial| trial.point).is_some_and(Point::is_rate)
 }
 
-/// Returns the panels of a fault. At a rate, a panel shows p99, because latency is the cost. If the
-/// screen has space for two panels, a second panel shows throughput. In a closed loop, the panel
+/// Returns the panels of a fault. At a rate, a panel shows p99, because a fault then increases
+/// latency. A second panel shows throughput if the screen has space. In a closed loop, a panel
 /// shows throughput.
 fn strips(view: &RunView, fault: &FaultRecord, has_both: bool) -> [Option<Plot>; 2] {
     match (is_at_rate(view, fault), has_both) {
@@ -98,9 +98,8 @@ enum Series {
     P99,
 }
 
-/// Returns one panel with the measured window around a fault. No panel shows the time in which rows
-/// are read back afterwards, because this is not user load. The first panel of a fault also
-/// describes the effect of the fault.
+/// Returns one panel with the measured window around a fault. No panel shows the read-back of rows
+/// after the window, because it is not user load.
 fn strip(view: &RunView, fault: &FaultRecord, of: Series, is_first: bool) -> Option<Plot> {
     let trial = view.trials.iter().find(|trial| Some(trial.index) == fault.trial)?;
     let finding = view.findings.trials.iter().find(|one| Some(one.index) == fault.trial)?;

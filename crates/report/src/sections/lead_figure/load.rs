@@ -10,8 +10,8 @@ const PLACES_MIN: usize = 3;
 /// Maximum number of variants in the figure. Readers cannot distinguish more curves at a glance.
 const VARIANTS_MAX: usize = 6;
 
-/// Returns the figure of throughput and p99 latency over the load. `None` if no variant has at
-/// least three loads, the study has more than six variants, or the points have no common axis.
+/// Returns the figure of throughput and p99 latency over the load. Returns `None` if no variant has
+/// at least three loads, the study has more than six variants, or the points have no common axis.
 pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
     let axis = only_axis(points)?;
     let names = variants(view);

@@ -6,8 +6,7 @@ use crate::run_view::RunView;
 
 const ROWS_MAX: usize = 8;
 
-/// Returns a row for each published ratio that cassay also measured. Returns `None` if no published
-/// ratio was measured.
+/// Returns a row for each published ratio that cassay also measured.
 pub(super) fn rows(view: &RunView) -> Option<RowsPlot> {
     let published = view.findings.published.as_ref()?;
     let ours = published.ratios.iter().filter(|ratio| ratio.ours.is_some()).take(ROWS_MAX);

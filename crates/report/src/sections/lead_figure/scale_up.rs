@@ -6,8 +6,6 @@ use crate::run_view::RunView;
 use std::collections::BTreeSet;
 use store::record::{ScalePointRecord, ScaleUpRecord};
 
-/// Returns the figure of the speed-up of each arm. Returns `None` if the findings contain no
-/// scale-up.
 pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     let arms = &view.findings.scale_ups;
     let first = arms.first()?;

@@ -11,13 +11,12 @@ use analysis::procedure::Point;
 use measure::Known;
 use store::record::{SearchOutcome, SearchRangeRecord, SearchRecord, SearchStepRecord};
 
-/// Maximum number of variants whose steps are drawn side by side. With more variants, the figure
-/// shows only the results.
+/// Maximum number of variants whose steps are drawn side by side.
 const SEARCHES_MAX: usize = 2;
 const ROWS_MAX: usize = 10;
 
-/// Returns the figure of the searches. `None` if the run has no searches, or if no trial can be
-/// drawn.
+/// Returns the figure of the searches. Returns `None` if the run has no searches, or if no trial
+/// can be drawn.
 pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     let searches = &view.findings.searches;
     let first = searches.first()?;
@@ -78,7 +77,7 @@ fn legend(searches: &[SearchRecord], is_band: bool) -> Vec<(ColorRole, String)> 
     drawn.map(|(paint, meaning)| (paint, meaning.to_owned())).collect()
 }
 
-/// Plots the results of many variants. `None` if no variant has a result.
+/// Plots the results of many variants. Returns `None` if no variant has a result.
 fn many_searches_figure(view: &RunView, firsts: &[usize]) -> Option<LeadFigure> {
     let searches = &view.findings.searches;
     let names = variants(view);
@@ -119,7 +118,6 @@ fn many_searches_figure(view: &RunView, firsts: &[usize]) -> Option<LeadFigure> 
     })
 }
 
-/// Plots the trials of all searches of a variant.
 fn plot(view: &RunView, first: &SearchRecord) -> Option<Plot> {
     let of_variant = || view.findings.searches.iter().filter(|s| s.variant == first.variant);
     let steps = || of_variant().flat_map(|search| &search.steps);
@@ -160,8 +158,8 @@ fn plot(view: &RunView, first: &SearchRecord) -> Option<Plot> {
     }))
 }
 
-/// Marks the results. If searches found ranges, each range is a mark, because ranges of several
-/// blocks differ. Otherwise, one mark contains the loads of all searches.
+/// Marks the results of searches. Each range gets a separate mark, because the ranges of several
+/// blocks differ. If no search found a range, one mark covers the loads of all searches.
 fn found(searches: &[&SearchRecord]) -> Vec<LeadMark> {
     let ranges: Vec<LeadMark> = searches.iter().filter_map(|one| range(one, searches)).collect();
     if ranges.is_empty() {
@@ -171,8 +169,8 @@ fn found(searches: &[&SearchRecord]) -> Vec<LeadMark> {
     }
 }
 
-/// Marks the range of one of `searches`. The name of the mark states the block, if there are
-/// several blocks.
+/// Marks the range of one of `searches`. If the run has several blocks, the name of the mark states
+/// the block.
 fn range(search: &SearchRecord, searches: &[&SearchRecord]) -> Option<LeadMark> {
     let SearchRangeRecord {
         at_least, below, ..
@@ -188,8 +186,7 @@ fn range(search: &SearchRecord, searches: &[&SearchRecord]) -> Option<LeadMark> 
     })
 }
 
-/// Marks the loads that the searches found. The result of one search is a load, and the result of
-/// several searches is a range.
+/// Marks the load that one search found, or the range of the loads that several searches found.
 fn found_loads(searches: &[&SearchRecord]) -> Option<LeadMark> {
     let is_found = |search: &&&SearchRecord| {
         matches!(search.outcome, SearchOutcome::Held | SearchOutcome::Found)

@@ -6,7 +6,7 @@ use crate::page::{AxisScale, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, P
 use crate::run_view::{RunView, TrialView};
 use store::record::TrialFinding;
 
-/// Number of bins on the time axis. A first screen can show this many bins.
+/// Maximum number of bins on the time axis of the first screen.
 const PLACES_MAX: usize = 240;
 /// Minimum length of an interval for which a rate is drawn. The last interval of a window may be
 /// too short.
@@ -14,7 +14,6 @@ pub(in crate::sections) const SECONDS_MIN: f64 = 0.5;
 /// Kind of the interval lines that describe the client and not operations.
 const CLIENT: &str = "client";
 
-/// Plots throughput and p99 of the long trial, with its changes of level.
 pub(super) fn endurance_figure(view: &RunView) -> Option<LeadFigure> {
     let long = view.findings.trials.iter().find(|trial| trial.endurance.is_some())?;
     let found = long.endurance.as_ref()?;
@@ -45,7 +44,7 @@ pub(super) fn first_trial_figure(view: &RunView) -> Option<LeadFigure> {
     trial_figure(view, used.or(trials.first())?)
 }
 
-/// Plots throughput and p99 of a trial over its window. `None` without intervals.
+/// Plots throughput and p99 of a trial over its window. Returns `None` without intervals.
 pub fn trial_figure(view: &RunView, finding: &TrialFinding) -> Option<LeadFigure> {
     let trial = view.trials.iter().find(|trial| trial.index == finding.index)?;
     let [from, to] = window_of(finding);
@@ -93,8 +92,8 @@ pub(in crate::sections) fn window_of(finding: &TrialFinding) -> [f64; 2] {
     window.map_or([0.0, f64::INFINITY], |phase| [phase.from_s, phase.to_s])
 }
 
-/// Returns the operations per second of all kinds together. Neighbouring intervals are joined, so
-/// that at most [`PLACES_MAX`] values remain.
+/// Returns the rate of all kinds together, in operations per second. Neighbouring intervals are
+/// joined, so that at most [`PLACES_MAX`] values remain.
 pub(super) fn rates(trial: &TrialView, [from, to]: [f64; 2]) -> Vec<(f64, Option<f64>)> {
     let seconds = seconds(trial, [from, to], |record| {
         record.ok as f64 / record.seconds.max(1e-9)
@@ -104,8 +103,9 @@ pub(super) fn rates(trial: &TrialView, [from, to]: [f64; 2]) -> Vec<(f64, Option
     })
 }
 
-/// Returns the p99 of the slowest kind. For joined intervals, returns the worst p99. `None` for an
-/// interval without any answer, because a line through this interval would show invented values.
+/// Returns the p99 of the slowest kind, or the worst p99 of joined intervals. The value is `None`
+/// for an interval without any response, because a line through this interval would show invented
+/// values.
 pub(super) fn latencies(trial: &TrialView, window: [f64; 2]) -> Vec<(f64, Option<f64>)> {
     let mut worst: Vec<(f64, Option<f64>)> = Vec::new();
     for record in in_window(trial, window) {
@@ -134,7 +134,7 @@ fn in_window(
         .filter(move |one| one.kind != CLIENT && one.seconds >= SECONDS_MIN && is_inside(one.t_s))
 }
 
-/// Returns a value for each interval, which is the sum over all kinds of operations.
+/// Returns, for each interval, the sum of `value` over all kinds of operations.
 fn seconds(
     trial: &TrialView,
     window: [f64; 2],
@@ -150,8 +150,8 @@ fn seconds(
     sums.into_iter().map(|(at, sum)| (at, Some(sum))).collect()
 }
 
-/// Joins neighbouring values, so that at most [`PLACES_MAX`] values remain. A joined value without
-/// any known value is `None`.
+/// Joins neighbouring values, so that at most [`PLACES_MAX`] values remain. The result is `None`
+/// where all joined values are unknown.
 fn joined(values: &[(f64, Option<f64>)], join: impl Fn(&[f64]) -> f64) -> Vec<(f64, Option<f64>)> {
     let step = values.len().div_ceil(PLACES_MAX).max(1);
     let of = |chunk: &[(f64, Option<f64>)]| {

@@ -14,14 +14,12 @@ use store::record::{L3Record, NumaNodeRecord, numbers_of};
 /// Maximum number of CPUs for which each core is one tile.
 const CPUS_MAX: usize = 128;
 /// Number of colours for Cassandra nodes. With more nodes, colours repeat, so each tile must name
-/// its nodes. A tile of one core has no space for names, so equal neighbouring cores then form one
-/// tile.
+/// its nodes. A tile of one core has no space for names, so equal neighbouring cores form one tile.
 const COLORS: usize = 8;
 const TILES_MAX: usize = 256;
-/// Maximum length in characters of the list of CPUs in a tile. The tooltip contains all CPUs.
+/// Maximum length in characters of the list of CPUs in a tile.
 const LIST_MAX: usize = 14;
-/// Maximum number of names in a box. If there are more names, the box contains the number of
-/// further names.
+/// Maximum number of names in a box.
 const NAMES_MAX: usize = 3;
 
 #[derive(Clone, PartialEq, Eq)]
@@ -50,11 +48,9 @@ struct Drawing<'a> {
     states: HashMap<u32, State>,
 }
 
-/// Id and title of a picture.
 pub struct PictureName {
     /// Id of the picture, which is unique in the page.
     pub id: String,
-    /// Title of the picture.
     pub title: String,
 }
 
@@ -302,7 +298,7 @@ impl Drawing<'_> {
 
     /// Returns the names of the processes that may run on some of these CPUs. Without such a
     /// process, returns `closed` if no host may use the CPUs, and otherwise `free`. Returns `None`
-    /// if the run recorded no placement on the machine and a host may use the CPUs.
+    /// if a host may use the CPUs, but the run recorded no placement on the machine.
     fn users(&self, cpus: &Cpus) -> Option<String> {
         let mine = self.placed.iter().filter(|one| !one.cpus.is_disjoint(cpus));
         let users: Vec<&str> = mine.map(|one| one.record.who.as_str()).collect();
@@ -384,9 +380,8 @@ fn few(names: &[&str]) -> String {
     }
 }
 
-/// Returns a sentence with the numbers of packages, NUMA nodes, L3 caches, cores and CPUs of a
-/// machine, and with its memory. The sentence states the number of dies only if a package has
-/// several.
+/// Returns a sentence on the machine's packages, NUMA nodes, L3 caches, cores, CPUs and memory. The
+/// sentence states the number of dies only if a package has several.
 pub fn summary(seen: &MachineView<'_>) -> String {
     let record = seen.record;
     let of = |count: usize, one: &str, many: &str| match count {

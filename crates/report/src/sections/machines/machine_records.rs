@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use store::record::{MachineTopologyRecord, NodesRecord, PlacementRecord, numbers_of};
 
-/// A set of CPUs, by their numbers.
 pub type Cpus = BTreeSet<u32>;
 
 /// A machine record, with its lists of CPUs parsed.
@@ -43,7 +42,6 @@ impl<'a> MachineView<'a> {
         }
     }
 
-    /// Returns the processes of a trial that ran on this machine.
     pub fn placed(&self, of: &'a NodesRecord) -> Vec<PlacedProcess<'a>> {
         let mine = |one: &&PlacementRecord| {
             machine_of(one, of).is_some_and(|machine| std::ptr::eq(machine, self.record))
@@ -60,7 +58,7 @@ impl<'a> MachineView<'a> {
         of.placements.iter().filter(mine).map(placed).collect()
     }
 
-    /// Returns the largest number of hardware threads of a core.
+    /// Returns the largest number of hardware threads per core.
     pub fn threads_per_core(&self) -> usize {
         self.cores.iter().map(Cpus::len).max().unwrap_or(0)
     }

@@ -1,15 +1,14 @@
-//! Describes a machine and the placement on it in sentences. The sentences state the resources that
-//! the client shares with nodes, a way to avoid this, and the limits of a machine of this size. All
-//! functions are pure.
+//! Describes a machine and the placement of processes in sentences. The sentences state the
+//! resources that the client shares with nodes, a way to avoid this, and the limits of a machine of
+//! this size.
 
 use super::machine_records::{Cpus, MachineView, PlacedProcess, describe_cpus};
 
-/// Maximum number of names in a sentence. If there are more names, the sentence states the number
-/// of further names.
+/// Maximum number of names in a sentence.
 const NAMES_MAX: usize = 4;
 
-/// Describes the resources that the client shares with the nodes on its machine. Empty if the
-/// machine has no client or no nodes.
+/// Describes the resources that the client shares with the nodes on its machine. Returns an empty
+/// list if no client or no node ran on the machine.
 pub fn about_client(seen: &MachineView<'_>, placed: &[PlacedProcess<'_>]) -> Vec<String> {
     let (client, nodes): (Vec<_>, Vec<_>) = placed
         .iter()
@@ -67,7 +66,6 @@ pub fn about_client(seen: &MachineView<'_>, placed: &[PlacedProcess<'_>]) -> Vec
     vec![sentence.to_owned()]
 }
 
-/// Returns all CPUs of the groups that contain any of these CPUs.
 fn around(groups: &[Cpus], cpus: &Cpus) -> Cpus {
     let touched = groups.iter().filter(|group| !group.is_disjoint(cpus));
     touched.flatten().copied().collect()
@@ -108,7 +106,7 @@ fn names(all: &[&str]) -> String {
     }
 }
 
-/// Describes the results that a machine of this size cannot show.
+/// Describes the effects that a machine of this size cannot show.
 pub fn about_size(seen: &MachineView<'_>) -> Vec<String> {
     let mut said = Vec::new();
     if seen.numa_nodes.len() <= 1 {

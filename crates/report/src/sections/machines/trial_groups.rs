@@ -8,12 +8,12 @@ use crate::run_view::RunView;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::{NodesRecord, PlacementRecord};
 
-/// Trials with the same machines and placements, in the order of the run. The list is never empty.
+/// Trials with the same machines and placements, in the order of the run. `trials` is never empty.
 pub struct Group<'a> {
     pub trials: Vec<(usize, &'a NodesRecord)>,
 }
 
-/// Returns the trials, grouped by machines and placements. Omits trials that recorded neither.
+/// Returns the trials, grouped by machines and placements.
 pub fn groups(view: &RunView) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for trial in &view.trials {
@@ -46,7 +46,6 @@ fn alike(a: &NodesRecord, b: &NodesRecord) -> bool {
 }
 
 impl<'a> Group<'a> {
-    /// Returns the record of the first trial in the group.
     pub fn first(&self) -> &'a NodesRecord {
         self.trials[0].1
     }
@@ -69,8 +68,7 @@ impl<'a> Group<'a> {
         trials.filter_map(|(_, nodes)| nodes.placements.iter().find(is_it)).collect()
     }
 
-    /// Returns the notes on the placements in all trials, without duplicates. Each note is a
-    /// sentence.
+    /// Returns the notes on the placements in all trials, without duplicates.
     pub fn notes(&self) -> Vec<String> {
         let all = self.trials.iter().flat_map(|(_, nodes)| &nodes.placements);
         let notes = all.flat_map(|one| &one.notes);
@@ -84,13 +82,12 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Returns the smallest and the largest of the numbers. Returns `None` if the list is empty.
 pub fn range<T: Ord + Copy>(numbers: impl Iterator<Item = T> + Clone) -> Option<[T; 2]> {
     Some([numbers.clone().min()?, numbers.max()?])
 }
 
-/// Returns the resident bytes by NUMA node, as the smallest and largest value over the trials.
-/// Omits trials without this record.
+/// Returns the smallest and the largest number of resident bytes over the trials, for each NUMA
+/// node.
 pub fn resident(all: &[&PlacementRecord]) -> BTreeMap<u32, [u64; 2]> {
     let nodes: BTreeSet<u32> =
         all.iter().flat_map(|one| one.resident_bytes.keys()).copied().collect();
@@ -117,7 +114,7 @@ fn written([low, high]: [String; 2]) -> String {
     }
 }
 
-/// Returns the table of the placements in a group. The caption ends with `of`.
+/// Returns the table of the placements in a group. `of` is the end of the caption.
 pub fn table(of: &str, group: &Group<'_>) -> Table {
     let caption = format!("Where nodes and client ran{of}");
     Table::from_records(caption, group.placements())

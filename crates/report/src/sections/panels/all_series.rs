@@ -1,9 +1,5 @@
-//! Shows every recorded series, in groups. The group of a series is the part of its name before the
-//! first dot.
-//!
-//! The charts are behind a fold, for readers who look for a particular series. The size limit of
-//! the page determines how many trials the charts cover. The page states that the other trials are
-//! on disk.
+//! Shows every recorded series, behind a fold. The part of a series' name before the first dot
+//! determines its group. The size limit of the page determines the number of trials with charts.
 
 use super::node_colours::PlaceColors;
 use super::{TRACE_BYTES, VALUE_BYTES, buckets_of, frame, panel, views, what};
@@ -19,9 +15,10 @@ const EVERY_BYTES_MAX: usize = 500_000;
 /// Number of bytes of a row in addition to its series: its axis, its title, and its share of the
 /// bands and names of phases. In a run of 30 trials, this number was 840.
 const ROW_BYTES: usize = 850;
-/// Number of buckets of a trial's time axis. In charts this small, readers only look at the shape.
+/// Number of buckets of a trial's time axis. A reader looks at such small charts only for the
+/// shape.
 const BUCKETS: usize = 36;
-/// Maximum number of rows in one chart. A group with more series has several charts.
+/// Maximum number of rows in one chart.
 const ROWS_MAX: usize = 12;
 const ROW_PX: u32 = 64;
 /// Gap between two rows, for the title of the lower row.
@@ -82,8 +79,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Returns the first trial of every variant, then the other trials. This order helps readers to
-/// compare variants.
+/// Returns the first trial of every variant, then the other trials.
 fn one_per_variant_first<'a>(view: &RunView, trials: &[&'a TrialView]) -> Vec<&'a TrialView> {
     let variant = |trial: &TrialView| {
         let planned = view.plan.trials.iter().find(|t| t.index == trial.index);

@@ -15,24 +15,18 @@ use crate::sections::panels::panel;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::{IntervalRecord, TrialFinding};
 
-/// Maximum number of hosts for which each host has a row for its CPU. With more hosts, all hosts
-/// share a row.
+/// Maximum number of hosts with separate CPU rows. Above this number, all hosts share a row.
 const CPU_ROWS_MAX: usize = 3;
 /// Height of a row that only states which data is missing.
 const NOTE_PX: u32 = 16;
 
-/// All rows of a trial's figure.
 pub struct Draft {
-    /// Rows of the figure, from top to bottom.
     pub rows: Vec<DraftRow>,
     places: Vec<(String, String, Color)>,
 }
 
-/// One row of a figure before it is drawn.
 pub struct DraftRow {
-    /// Title of the row with its unit.
     pub title: String,
-    /// Reason why the row has no lines. Empty if the row has lines.
     pub note: String,
     /// Height of the row in CSS pixels.
     pub height_px: u32,
@@ -47,7 +41,6 @@ struct Line {
 }
 
 impl Draft {
-    /// Returns the rows of a trial that has series.
     pub fn new(view: &RunView, trial: &TrialView) -> Draft {
         let places = PlaceColors::new(trial);
         let finding = view.findings.trials.iter().find(|t| t.index == trial.index);
@@ -73,7 +66,7 @@ impl Draft {
         self.places.len() + self.rows.iter().map(|row| row.lines.len()).sum::<usize>()
     }
 
-    /// Returns the panels of the figure. The second value is true if any series was thinned.
+    /// Returns the panels of the figure, and true if any series was thinned.
     pub fn panels(self, buckets: &Buckets) -> (Vec<Panel>, bool) {
         let mut thinned = false;
         let mut panels: Vec<Panel> = Vec::new();
@@ -205,7 +198,7 @@ fn load(trial: &TrialView) -> Vec<DraftRow> {
 }
 
 /// Returns a row for each host, with its CPU use divided into user, system, I/O wait and steal
-/// time. With more than [`CPU_ROWS_MAX`] hosts, returns one row with the busy share of each host.
+/// time. For more than [`CPU_ROWS_MAX`] hosts, returns one row with the busy share of each host.
 fn cpu(
     trial: &TrialView,
     places: &PlaceColors<'_>,
@@ -247,8 +240,8 @@ fn cpu(
     hosts.iter().enumerate().map(stack).collect()
 }
 
-/// Returns the CPU use of one host as stacked areas. Areas can only be stacked at times for which
-/// every part has a reading. A part that the host never reports counts as zero.
+/// Returns the CPU use of one host as stacked areas, at the times for which every part has a
+/// reading. A part that the host never reports counts as zero.
 fn stacked(
     parts: &[(&str, &[&str]); 4],
     legend: bool,
@@ -312,7 +305,7 @@ fn line(
     }
 }
 
-/// Returns the row that `spec` describes. If no series matches, the row contains the reason.
+/// Returns the row that `spec` describes, or the reason why no series matches.
 fn row(
     spec: &RowSpec,
     trial: &TrialView,
@@ -440,8 +433,8 @@ fn is_total(series: &ProbeSeries, all: &[&ProbeSeries]) -> bool {
     all.iter().any(|s| part(&s))
 }
 
-/// Returns the names of the series with the highest peaks at any place, at most `count` names.
-/// Omits names without a value above 0, but always returns at least one name.
+/// Returns at most `count` names of the series with the highest peaks. Omits names without a value
+/// above 0, but always returns at least one name.
 fn highest<'a>(series: &[&'a ProbeSeries], count: usize) -> Vec<&'a str> {
     let mut peaks: BTreeMap<&str, f64> = BTreeMap::new();
     for series in series {
@@ -456,8 +449,7 @@ fn highest<'a>(series: &[&'a ProbeSeries], count: usize) -> Vec<&'a str> {
     names.into_iter().map(|(name, _)| name).collect()
 }
 
-/// Explains why no series of `probe` exists whose name contains `about`. Gives the reason if the
-/// records contain it.
+/// Explains why `probe` recorded no series whose name contains `about`.
 fn why_missing(
     probe: &str,
     about: &str,

@@ -1,9 +1,8 @@
 //! Panels of hosts, JVMs and database below the load, on one time axis that also shows the phases.
 //! Each trial has one figure.
 //!
-//! A place (host or node) has one colour in all rows of a figure, and the lines of a place differ
-//! by their dash patterns. [`crate::downsample`] thins long series so that peaks survive. A row
-//! without series contains the reason.
+//! A place (host or node) has one colour in all rows of a figure, and the dash pattern
+//! distinguishes the lines of a place. A row without series contains the reason.
 
 mod all_series;
 mod draft;
@@ -17,12 +16,11 @@ use crate::run_view::{RunView, TrialView};
 use crate::sections::{initial_data, trial_series};
 use draft::Draft;
 
-/// Maximum number of bytes of all panels on a page. The page also contains the chart library (0.5
-/// MB), the trial charts, the list of all series (0.5 MB) and the tables. With this limit, the page
-/// of an ordinary run remains below 2.5 MB.
+/// Maximum number of bytes of all panels on a page, so that the page of an ordinary run remains
+/// below 2.5 MB. The page also contains the chart library (0.5 MB) and the list of all series (0.5
+/// MB).
 const PANELS_BYTES_MAX: usize = 800_000;
-/// Approximate number of bytes of a trace without its values, for its name, its colour and its
-/// axis.
+/// Approximate number of bytes of a trace without its values.
 pub const TRACE_BYTES: usize = 380;
 /// Approximate number of bytes of one value. The positions take no additional space, because all
 /// series share them.
@@ -39,9 +37,8 @@ const ABOVE_PX: u32 = 150;
 /// Gap in CSS pixels between two rows, which contains the title of the lower row.
 const GAP_PX: u32 = 26;
 
-/// Returns the section with the panels. It contains a figure for each trial within the size limit,
-/// every series behind a fold, and the cost of the probes. Returns `None` if the run has neither
-/// values nor costs of probes.
+/// Returns the section with the panels, every series behind a fold, and the cost of the probes.
+/// Returns `None` if the run has neither values nor costs of probes.
 pub fn section(view: &RunView) -> Option<Section> {
     let with_series = || view.trials.iter().filter(|t| !t.probes.is_empty());
     // For a long run, cassay reads only the series of some trials. The other trials have series
