@@ -82,7 +82,10 @@ fn between(builds: Vec<Build>, good: Option<&str>, bad: Option<&str>) -> Result<
     let last = bad.map_or(Ok(builds.len().saturating_sub(1)), place)?;
     ensure!(
         first < last,
-        "--good must name a build that comes before the build of --bad in the list of builds"
+        "the good build {} does not come before the bad build {} in the list of builds\nhint: \
+         without --good, the first build is good; without --bad, the last build is bad",
+        builds[first].name,
+        builds[last].name
     );
     Ok(builds[first..=last].to_vec())
 }

@@ -207,7 +207,7 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
     finish(&done, common)
 }
 
-const IN_A_STUDY: &str = "only a study can upgrade nodes, because Cassandra cannot downgrade them, \
+const IN_A_STUDY: &str = "only a study can upgrade nodes: Cassandra cannot downgrade its files, \
                           and only a study starts its next trial with new nodes";
 
 /// Returns the part of the cluster on which `test` injects a fault: the last node, the last host,
@@ -273,7 +273,7 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
         let count = hosts_count(&cluster)?;
         if on.0 >= count || on == *host {
             bail!(
-                "--ha-on {}: use a host from 1 to {count}, except {}",
+                "--ha-on {}: use a number from 1 to {count}, except {}, the host with the fault",
                 on.number(),
                 host.number()
             );
@@ -328,10 +328,10 @@ fn hit(args: &FaultRunArgs, cluster: &Cluster) -> Result<Hit> {
             "{} affects all nodes: remove --node, --host and --hosts",
             args.kind.name
         ),
-        (FaultPlace::Node, ..) => bail!("the fault needs a node: use --node NUMBER"),
-        (FaultPlace::Host, ..) => bail!("the fault needs a host: use --host NUMBER"),
+        (FaultPlace::Node, ..) => bail!("the fault requires a node's number: add --node NUMBER"),
+        (FaultPlace::Host, ..) => bail!("the fault requires a host's number: add --host NUMBER"),
         (FaultPlace::Split, ..) => {
-            bail!("the fault needs the hosts to cut off: use --hosts NUMBERS")
+            bail!("the fault requires the numbers of the hosts to cut off: add --hosts NUMBERS")
         }
     }
 }

@@ -33,7 +33,7 @@ pub fn run(command: &TargetCommand, common: &Common) -> Result<Exit> {
         TargetCommand::Down { id } => {
             let ended = kept_cluster::down(&dirs, id.as_deref(), &mut |text| terminal::say(text))?;
             if ended.is_empty() {
-                terminal::say("no kept cluster runs");
+                terminal::say("no kept cluster is running");
             }
             if common.json {
                 terminal::json(&json!({"stopped": ended}));

@@ -63,8 +63,8 @@ pub fn section(view: &RunView) -> Option<Section> {
 fn isolation(word: &str) -> &'static str {
     match word {
         "hosts" => {
-            "Every host has a network, limits and, if the study requests it, a separate volume, \
-             all on this one machine."
+            "This machine simulates all hosts. Each host has a separate network, resource limits \
+             and, if the study requests it, a separate volume."
         }
         "machines" => "Every host is a separate machine, which cassay reaches by ssh.",
         "loopback" => {

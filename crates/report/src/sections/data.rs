@@ -33,7 +33,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section {
         id: "data",
         title: "The data".into(),
-        lead: "Every row follows from the seed and its number, so cassay can compare any read \
+        lead: "The seed and the row number determine every row, so cassay can compare any read \
                with the expected row."
             .into(),
         blocks,

@@ -70,8 +70,8 @@ fn write(args: &TwinArgs, twin: &Twin, common: &Common) -> Result<()> {
     let [bytes, twin_bytes] = twin.row_bytes;
     let [left, twin_left] = twin.compressed.map(|share| share * 100.0);
     for line in [
-        format!("rows of a partition  {rows:.1} in the table, {twin_rows:.1} in its twin"),
-        format!("bytes of a row       {bytes:.0} in the table, {twin_bytes:.0} in its twin"),
+        format!("rows per partition   {rows:.1} in the table, {twin_rows:.1} in its twin"),
+        format!("bytes per row        {bytes:.0} in the table, {twin_bytes:.0} in its twin"),
         format!("size after LZ4       {left:.0} % in the table, {twin_left:.0} % in its twin"),
     ] {
         terminal::say(&line);
