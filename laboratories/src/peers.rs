@@ -68,7 +68,6 @@ pub enum PeerServer {
 pub struct Case {
     /// Server under test.
     pub place: PeerServer,
-    /// True for reads, false for writes.
     pub is_read: bool,
     /// Schedule of the operations.
     pub load: Load,

@@ -42,7 +42,6 @@ pub struct Options {
     rehearse: bool,
 }
 
-/// Makes the release.
 pub fn run(options: &Options) -> Result<()> {
     let version = options.version;
     let here = Repository::in_folder(&tree::root());

@@ -66,7 +66,6 @@ pub struct Fetched {
     work: PathBuf,
     /// Folder of the jars, which has the layout of a repository.
     repository: PathBuf,
-    /// Paths of the jars.
     pub jars: Vec<PathBuf>,
 }
 

@@ -30,7 +30,6 @@ impl File {
 
 /// All tracked files of the repository, in git's order.
 pub struct Tree {
-    /// Files of the tree.
     pub files: Vec<File>,
 }
 

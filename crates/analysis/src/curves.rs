@@ -53,7 +53,6 @@ pub struct Coefficients {
 /// A fitted curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Usl {
-    /// Coefficients of the curve.
     pub coefficients: Coefficients,
     /// 95 % confidence interval of σ.
     pub sigma_ci95: [f64; 2],

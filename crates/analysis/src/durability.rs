@@ -26,7 +26,6 @@ pub struct Configuration {
     pub blows: Vec<FailureEvent>,
 }
 
-/// A consistency level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConsistencyLevel {
     /// Name of the level, such as `QUORUM`.
@@ -99,7 +98,6 @@ pub enum Promise {
     Kept(String),
     /// Some acknowledged writes may be lost, or reads may miss them.
     None(String),
-    /// The promise is unknown.
     Unknown(String),
 }
 

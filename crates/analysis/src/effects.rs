@@ -57,7 +57,6 @@ pub enum EffectContrast {
 /// An effect with its size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effect {
-    /// Kind of the effect.
     pub kind: EffectContrast,
     /// Comparison that contains the ratio of the effect. Here, `blocks` is the number of blocks
     /// that contain every cell of the effect.

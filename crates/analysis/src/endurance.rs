@@ -28,7 +28,6 @@ pub const BLOCKS: [usize; 2] = [20, 64];
 /// A series in blocks of equal length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockedSeries {
-    /// Mean of each block.
     pub means: Vec<f64>,
     /// Number of values of the series in each block.
     pub size: usize,

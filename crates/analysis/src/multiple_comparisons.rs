@@ -17,7 +17,6 @@ use crate::compare::{Comparison, DIFFERENCE_LEVEL, Finding};
 /// Finding of one comparison, judged together with the other comparisons of the study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdjustedFinding {
-    /// Finding of the comparison.
     pub finding: Finding,
     /// p value of the comparison alone. `None` with one block per variant.
     pub p: Option<f64>,

@@ -238,7 +238,6 @@ pub fn quantile_ms(block: &[(u64, u64)], q: f64) -> f64 {
     reaches.next().map_or(0.0, |(ns, _)| *ns as f64 / 1e6)
 }
 
-/// Returns the mean of the values of a block, in ms.
 pub fn mean_ms(block: &[(u64, u64)]) -> f64 {
     let all: u64 = block.iter().map(|(_, count)| count).sum();
     let sum: f64 = block.iter().map(|(ns, count)| *ns as f64 * *count as f64).sum();

@@ -89,7 +89,6 @@ pub struct Slice {
 /// Times of a fault, in seconds since the trial's start line.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FaultTimes {
-    /// Time at which the fault was injected.
     pub injected_s: f64,
     /// Time at which the healing started, if the fault was healed.
     pub healing_s: Option<f64>,

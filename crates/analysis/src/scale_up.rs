@@ -37,7 +37,6 @@ pub struct Point {
     pub ops_per_s: Vec<Option<f64>>,
 }
 
-/// Size of a machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MachineSize {
     /// Number of units that fill one socket.

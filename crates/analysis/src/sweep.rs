@@ -66,7 +66,6 @@ pub struct Reading {
     pub first_over_bound: Option<usize>,
     /// First saturated point. `None` unless all later points are saturated as well.
     pub saturated_from: Option<usize>,
-    /// The knee of the sweep.
     pub knee: Knee,
     /// True if the best point is the last usable point, so that the peak may be beyond the sweep.
     pub best_is_last: bool,

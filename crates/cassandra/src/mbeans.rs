@@ -320,7 +320,6 @@ fn tables_mbean(keyspace: &str, table: &str) -> String {
     format!("org.apache.cassandra.db:type=Tables,keyspace={keyspace},table={table}")
 }
 
-/// Returns the MBean name of a table metric.
 pub fn table_metric(keyspace: &str, table: &str, metric: &str) -> String {
     format!("{METRICS}:type=Table,keyspace={keyspace},scope={table},name={metric}")
 }

@@ -56,7 +56,6 @@ impl Mark {
         comment.strip_prefix(MARK).map(|run| Mark(run.to_owned()))
     }
 
-    /// Returns the comment for a table.
     pub fn comment(&self) -> String {
         format!("{MARK}{}", self.0)
     }

@@ -66,7 +66,6 @@ fn main() -> Result<()> {
     ours.stop()
 }
 
-/// Returns the probes one by one, each with the cluster that it reads.
 fn one_by_one<'a>(
     ours: &'a Cluster,
     theirs: &'a Cluster,

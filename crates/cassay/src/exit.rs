@@ -46,7 +46,6 @@ impl Exit {
         }
     }
 
-    /// Returns the exit code.
     pub fn code(self) -> u8 {
         match self {
             Exit::Done => 0,

@@ -136,7 +136,6 @@ pub fn end(exit: Exit) -> Exit {
     }
 }
 
-/// Writes a JSON value.
 pub fn json(value: &serde_json::Value) {
     data(&json_text(value));
 }

@@ -16,7 +16,6 @@ use imports::{Import, Tool};
 pub enum Compat {
     /// The output of cassandra-stress.
     Stress(Box<stress::Stress>),
-    /// The output of YCSB.
     Ycsb(ycsb::Ycsb),
 }
 

@@ -24,7 +24,6 @@ pub struct ChildRuns<'a> {
     pub say: &'a mut dyn FnMut(String),
 }
 
-/// End of the child runs of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChildRunsEnd {
     /// The results have been added to the findings.

@@ -37,7 +37,6 @@ pub(crate) mod param {
 /// Identifiers by which a server recognises a prepared statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatementId<'a> {
-    /// Id of the statement.
     pub id: &'a [u8],
     /// Id of the description of the statement's result columns at the time of preparation. In
     /// version 5, a server uses the id to detect clients with outdated metadata. The id is empty in

@@ -49,13 +49,11 @@ pub enum Response<'a> {
 pub enum ResultBody<'a> {
     /// The result has no data.
     Void,
-    /// A result with rows.
     Rows(Rows<'a>),
     /// USE has changed the keyspace of the connection.
     SetKeyspace(&'a str),
     /// The id and the columns of a statement, after PREPARE.
     Prepared(PreparedStatement),
-    /// The schema was changed.
     SchemaChange(SchemaChange),
 }
 

@@ -7,7 +7,6 @@
 
 use std::borrow::Cow;
 
-/// Kinds of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
     /// A word or number.
@@ -23,7 +22,6 @@ pub enum TokenKind {
 /// A token of CQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Kind of the token.
     pub kind: TokenKind,
     /// Text of the token. Words are in lower case. Names and texts are without their quotes.
     pub text: String,

@@ -18,16 +18,13 @@ pub use decode::{decode, fixed_bytes};
 pub use encode::{append_unsigned_vint, append_varint};
 pub use time::{civil, days_since_1970, time_uuid, uuid_ticks};
 
-/// A CQL type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CqlType {
-    /// ASCII text.
     Ascii,
     /// 64-bit integer.
     Bigint,
     /// Uninterpreted bytes.
     Blob,
-    /// True or false.
     Boolean,
     /// 64-bit counter.
     Counter,
@@ -98,13 +95,9 @@ pub enum Value {
     Empty,
     /// `ascii` and `text`.
     Text(String),
-    /// `bigint`.
     Bigint(i64),
-    /// `blob`.
     Blob(Vec<u8>),
-    /// `boolean`.
     Boolean(bool),
-    /// `counter`.
     Counter(i64),
     /// `decimal`, with the value `unscaled` × 10^-`scale`.
     Decimal {
@@ -113,29 +106,21 @@ pub enum Value {
         /// Number of digits after the point.
         scale: i32,
     },
-    /// `double`.
     Double(f64),
-    /// `float`.
     Float(f32),
-    /// `int`.
     Int(i32),
     /// `timestamp`: milliseconds since 1970.
     Timestamp(i64),
-    /// `uuid`.
     Uuid([u8; 16]),
     /// `varint`, in two's complement, big-endian, with at least one byte.
     Varint(Vec<u8>),
-    /// `timeuuid`.
     Timeuuid([u8; 16]),
-    /// `inet`.
     Inet(IpAddr),
     /// `date`, as a number of days, where 2^31 is 1970-01-01.
     Date(u32),
     /// `time`: nanoseconds since midnight.
     Time(i64),
-    /// `smallint`.
     Smallint(i16),
-    /// `tinyint`.
     Tinyint(i8),
     /// `duration`, as three numbers that must have the same sign.
     Duration {
@@ -146,11 +131,8 @@ pub enum Value {
         /// The number of nanoseconds.
         nanoseconds: i64,
     },
-    /// `list`.
     List(Vec<Value>),
-    /// `set`.
     Set(Vec<Value>),
-    /// `map`.
     Map(Vec<(Value, Value)>),
     /// `tuple`. The value has fewer elements than its type if it was written before elements were
     /// added to the type.
@@ -158,7 +140,6 @@ pub enum Value {
     /// User-defined type, with fields by name. Fields that were added to the type after the value
     /// was written are missing.
     Udt(Vec<(Arc<str>, Value)>),
-    /// `vector`.
     Vector(Vec<Value>),
     /// A value of a type that cassay knows only by its Java class. The bytes are not decoded.
     Custom(Vec<u8>),

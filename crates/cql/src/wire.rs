@@ -180,7 +180,6 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(bytes).map_err(|_| ParseError::Text { what, offset })
     }
 
-    /// Reads [short bytes].
     #[inline]
     pub fn short_bytes(&mut self, what: &'static str) -> Result<&'a [u8]> {
         let length = usize::from(self.u16(what)?);
@@ -196,19 +195,16 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a [string list].
     pub fn string_list(&mut self, what: &'static str) -> Result<Vec<String>> {
         let count = self.u16(what)?;
         (0..count).map(|_| self.string(what).map(str::to_owned)).collect()
     }
 
-    /// Skips a [string list].
     pub fn skip_string_list(&mut self, what: &'static str) -> Result<()> {
         let count = self.u16(what)?;
         (0..count).try_for_each(|_| self.short_bytes(what).map(drop))
     }
 
-    /// Skips a [bytes map].
     pub fn skip_bytes_map(&mut self, what: &'static str) -> Result<()> {
         let count = self.u16(what)?;
         (0..count).try_for_each(|_| {

@@ -20,7 +20,6 @@ use std::path::{Path, PathBuf};
 /// An examined host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostExamination {
-    /// Name of the host.
     pub host: String,
     /// Description of the host: its CPUs, its memory and its programs.
     pub about: Vec<String>,

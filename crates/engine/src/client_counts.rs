@@ -13,7 +13,6 @@ pub struct FleetCounts {
     pub each: Vec<ClientCounts>,
 }
 
-/// Counts of one client.
 #[derive(Debug, Default)]
 pub struct ClientCounts {
     /// Counts of this client in the measured window, without latencies.

@@ -26,7 +26,6 @@ use target_spec::Target;
 /// Client machines that the highest point of a variant needs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClientsNeeded {
-    /// Name of the variant.
     pub variant: VariantName,
     /// Highest point of the variant, such as `{"rate": 1200000}`.
     #[serde(serialize_with = "axis_and_value")]

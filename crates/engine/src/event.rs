@@ -19,7 +19,6 @@ pub enum Event {
         /// Minimum and maximum number of remaining trials. The two differ if a procedure, or a
         /// study that ends at its answer, may not need the whole plan.
         left: (usize, usize),
-        /// Name of the study.
         study: String,
         /// Name of each trial of the plan, if known before the trial begins.
         names: Vec<String>,
@@ -90,7 +89,6 @@ pub enum Event {
         index: usize,
         /// Name of the trial.
         name: String,
-        /// Finding of the trial.
         finding: Box<TrialFinding>,
     },
     /// A trial failed. The other trials continue, unless `RunFinished` follows.
@@ -138,7 +136,6 @@ pub struct CpuShares {
 pub struct HostNow {
     /// Name of the host: `host1`, or the address of a host to which cassay attached.
     pub name: String,
-    /// Names of the nodes on the host.
     pub nodes: Vec<String>,
     /// CPU use of the host. `None` if no probe has read it.
     pub cpu: Option<HostCpu>,

@@ -54,7 +54,6 @@ pub enum LoopEvent {
 /// A node that is down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadNode {
-    /// Name of the node.
     pub node: String,
     /// Sentence that contains the name of the node, how the node ended, and its last log lines.
     pub how: String,

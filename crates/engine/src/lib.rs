@@ -90,7 +90,6 @@ pub struct Options<'a> {
     pub shared_machine: bool,
 }
 
-/// End of a run.
 #[derive(Clone, Debug)]
 pub struct RunEnd {
     /// Folder of the run.

@@ -20,7 +20,6 @@ use study::settings::{OwnTable, Study};
 use target_spec::Target;
 use workload::{KeySource, TableSample, csv_columns};
 
-/// Reader of a table.
 pub struct TableReader<'a> {
     /// Folders that the target uses.
     pub dirs: &'a Dirs,

@@ -74,7 +74,6 @@ impl Timeline {
         }
     }
 
-    /// Returns the time span of the last phase with this name.
     pub fn last(&self, name: &str) -> Option<TimeSpan> {
         let found = self.phases.iter().rev().find(|(known, _, _)| *known == name);
         found.map(|(_, from, to)| TimeSpan {

@@ -22,7 +22,6 @@ use study::settings::{GrantedPermissions, Study};
 /// start.
 #[derive(Clone, Debug)]
 pub struct InterruptedRun {
-    /// Study of the run.
     pub study: Study,
     /// Plan of the run. cassay has made the plan again, and the result equals the recorded plan.
     pub plan: Plan,

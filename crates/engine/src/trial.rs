@@ -61,7 +61,6 @@ pub struct TrialRun<'a> {
     pub trial: &'a Trial,
     /// Record of the trial, as in `trial.json`.
     pub record: TrialRecord,
-    /// Settings of the trial.
     pub settings: &'a Settings,
     /// Program of the trial. If the load phase loads data up to a size, the program is compiled
     /// again when the number of rows is known.
@@ -97,7 +96,6 @@ pub struct TrialRun<'a> {
     pub guard: Option<Guard>,
 }
 
-/// Result of a trial.
 pub enum TrialEnd {
     /// The trial ended as planned.
     Finished(Box<TrialFinding>),

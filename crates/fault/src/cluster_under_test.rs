@@ -35,7 +35,6 @@ pub enum ExecutedBy {
 pub struct HealResult {
     /// True if agents had already healed the fault.
     pub by_itself: bool,
-    /// Nodes that the healing started.
     pub started: Vec<NodeIndex>,
     /// Remark on the result, for faults whose healing can have different results.
     pub became: Option<String>,

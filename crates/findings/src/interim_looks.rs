@@ -70,7 +70,6 @@ pub enum StopReason {
 }
 
 impl StopReason {
-    /// Returns the reason in words.
     pub fn words(&self) -> &str {
         match self {
             StopReason::Answered(why) | StopReason::Lost(why) => why,

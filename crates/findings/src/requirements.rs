@@ -100,7 +100,6 @@ impl RequirementFacts<'_> {
         records
     }
 
-    /// Returns the points at which a variant has requirements.
     fn places(&self, variant: &Variant) -> Vec<Option<Point>> {
         let outlook = variant.settings.procedure.outlook();
         let measured = places_of(self.trials, &variant.name);

@@ -73,7 +73,6 @@ fn add(study: &Study, found: &mut FindingsRecord, read: &mut Read<'_>) -> Result
 
 /// One period of one fault, with its pairs of trials.
 struct PeriodPairs<'a> {
-    /// Variant without faults, and variant with faults.
     variants: [&'a Variant; 2],
     place: Option<Point>,
     number: usize,

@@ -13,7 +13,6 @@ const GIB: u64 = 1 << 30;
 /// One kind of file that another program or person may have written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FileKind {
-    /// A study.
     Study,
     /// A file that describes the workload of a study or a command line, in the format of cassay or
     /// of another tool.
@@ -58,7 +57,6 @@ pub enum FileKind {
     Certificate,
     /// A secure connect bundle.
     ConnectBundle,
-    /// A password.
     Password,
     /// The description that the user's Java or Cassandra prints about itself.
     Home,
@@ -76,7 +74,6 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// All kinds of files.
     pub const ALL: [FileKind; 29] = [
         FileKind::Study,
         FileKind::Workload,

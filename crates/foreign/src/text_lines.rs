@@ -77,10 +77,8 @@ impl fmt::Display for Hole {
     }
 }
 
-/// The end of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineEnd {
-    /// A line feed.
     Feed,
     /// The end of the file. The line may be incomplete.
     File,
@@ -93,9 +91,7 @@ pub enum LineEnd {
 pub struct Line<'a> {
     /// Number of the line. The first line has number 1.
     pub number: u64,
-    /// Bytes of the line.
     pub bytes: &'a [u8],
-    /// End of the line.
     pub end: LineEnd,
     /// True if a hole precedes the line, so that the beginning of the line is unknown.
     pub follows_hole: bool,

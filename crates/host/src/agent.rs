@@ -55,7 +55,6 @@ pub struct Agent {
 /// The way in which a process ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProcessEnd {
-    /// The process ended with this status.
     Status(ExitStatus),
     /// The process ended together with its agent, for this reason.
     WithItsAgent(String),

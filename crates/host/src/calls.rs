@@ -100,7 +100,6 @@ pub struct ConnectToSwitch {
 pub struct LimitPort {
     /// Number of the host, counted from 1.
     pub number: usize,
-    /// Limits of the link.
     pub link: LinkSpec,
 }
 
@@ -211,7 +210,6 @@ impl StartProcess {
 /// process ended by itself.
 #[derive(Serialize, Deserialize)]
 pub struct EndProcess {
-    /// Process that is ended.
     pub process: Identity,
     /// Time that the process may take to end, before it is killed, in ms.
     pub grace_ms: u64,

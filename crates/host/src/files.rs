@@ -43,7 +43,6 @@ pub struct Change(pub Vec<FileStep>);
 /// Lists the entries of a folder whose names come after a given name.
 #[derive(Serialize, Deserialize)]
 pub struct List {
-    /// Path of the folder.
     pub folder: PathBuf,
     /// Name after which the list begins. With `None`, the list begins with the first name.
     pub after: Option<String>,
@@ -63,7 +62,6 @@ pub struct Page {
 /// Reads a piece of a file.
 #[derive(Serialize, Deserialize)]
 pub struct Get {
-    /// Path of the file.
     pub path: PathBuf,
     /// Beginning of the piece.
     pub from: From,
@@ -72,7 +70,6 @@ pub struct Get {
 /// Computes the CRC-32 of files in a folder.
 #[derive(Serialize, Deserialize)]
 pub struct Sum {
-    /// Path of the folder.
     pub folder: PathBuf,
     /// Names of the files, in order.
     pub names: Vec<String>,
@@ -115,9 +112,7 @@ pub struct EvictTree(pub PathBuf);
 pub enum FileStep {
     /// Creates a folder and its parents.
     Folder(PathBuf),
-    /// Writes a new file.
     Write {
-        /// Path of the file.
         path: PathBuf,
         /// Content of the file.
         bytes: Bytes,
@@ -126,7 +121,6 @@ pub enum FileStep {
     },
     /// Appends bytes to a file.
     Append {
-        /// Path of the file.
         path: PathBuf,
         /// Bytes that are appended.
         bytes: Bytes,
@@ -156,7 +150,6 @@ pub enum FileStep {
     },
     /// Removes the contents of a folder, if the folder exists.
     Clear {
-        /// Path of the folder.
         folder: PathBuf,
         /// Names of the subfolders to keep.
         but: Vec<String>,

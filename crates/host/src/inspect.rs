@@ -35,7 +35,6 @@ pub struct Inspect {
     pub java: JavaWanted,
 }
 
-/// Properties of a machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MachineProperties {
     /// Kernel and architecture of the machine, such as `Linux 6.1.0 x86_64`.
@@ -58,10 +57,8 @@ pub struct MachineProperties {
     pub clusters: Vec<LeftCluster>,
 }
 
-/// A cluster on a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftCluster {
-    /// Id of the cluster.
     pub id: String,
     /// Name of the cluster's host on this machine, such as `host1`.
     pub host: String,

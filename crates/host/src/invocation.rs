@@ -16,7 +16,6 @@ pub const LIMIT: Duration = Duration::from_secs(60);
 /// message and its context.
 const OUTPUT_BYTES_MAX: usize = 300;
 
-/// Result of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramResult {
     /// Exit code of the program. `None` if the program was killed, for example at the time limit.

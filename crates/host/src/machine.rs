@@ -22,7 +22,6 @@ impl Call for ReadMachine {
 /// Reads the settings of an agent's host.
 #[derive(Serialize, Deserialize)]
 pub struct ReadSettings {
-    /// Question that names the settings to read.
     pub question: Question,
 }
 

@@ -82,12 +82,10 @@ pub enum Query {
     VolumeTaken,
     /// Free space on the disk of a folder. The answer is [`QueryAnswer::Space`].
     Space {
-        /// Path of the folder.
         folder: PathBuf,
     },
     /// File system that is mounted at a folder. The answer is [`QueryAnswer::Mount`].
     Mount {
-        /// Path of the folder.
         folder: PathBuf,
     },
     /// Bytes of a file, both as a reader gets them and as they are on disk. The answer is
@@ -122,7 +120,6 @@ pub enum Attempt {
     None,
 }
 
-/// Answer to a query.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum QueryAnswer {
     /// State letter of the process, as in `ps`. `None` if the process has ended.
@@ -182,14 +179,11 @@ pub enum QueryAnswer {
     Bytes {
         /// Bytes as a reader gets them, from the page cache if they are cached.
         cached: Result<Bytes, i32>,
-        /// Bytes as they are on disk.
         on_disk: Result<Bytes, i32>,
     },
-    /// Result of the program.
     Command(ProgramResult),
 }
 
-/// Makes a query.
 #[derive(Serialize, Deserialize)]
 pub struct RunQuery {
     /// Query that the agent is to answer.

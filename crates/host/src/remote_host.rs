@@ -78,7 +78,6 @@ pub struct AvailableMemory;
 /// the folder. The answer is the number of killed nodes.
 #[derive(Serialize, Deserialize)]
 pub struct ClearCluster {
-    /// Id of the cluster.
     pub id: String,
     /// Folder of the cluster on this machine.
     pub folder: PathBuf,

@@ -32,6 +32,5 @@ pub struct ServiceFault {
     pub service: Service,
     /// Process of the server.
     pub process: Identity,
-    /// Kind of the fault.
     pub how: ServiceBreak,
 }

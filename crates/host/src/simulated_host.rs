@@ -71,7 +71,6 @@ impl Host {
         }
     }
 
-    /// Returns the agent of the host.
     pub fn agent(&self) -> &Arc<Agent> {
         &self.agent
     }

@@ -239,7 +239,6 @@ fn check_own(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the folder of the undo files.
 fn folder(named: Option<&Path>) -> Result<PathBuf> {
     let above = match named {
         Some(named) => named.to_owned(),

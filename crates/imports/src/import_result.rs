@@ -14,7 +14,6 @@ pub enum Tool {
     Stress,
     /// NoSQLBench, with the files and options of nb4 and nb5.
     Nb,
-    /// The tool YCSB.
     Ycsb,
     /// The tool cassandra-easy-stress, formerly easy-cass-stress and tlp-stress.
     Easy,
@@ -125,7 +124,6 @@ fn hide_in(word: &str, password: &str, before: &str) -> String {
 /// file and explains why the function cannot read it.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
-/// Result of an import.
 #[derive(Clone, Debug)]
 pub struct Import {
     /// The steps, in order. The list contains at least one step.

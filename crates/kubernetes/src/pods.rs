@@ -57,7 +57,6 @@ pub struct PodSeen {
     pub fate: Option<String>,
 }
 
-/// Pods by name.
 pub type PodsSeen = BTreeMap<String, PodSeen>;
 
 /// Reasons in a waiting container's status that mean that the container will never run.

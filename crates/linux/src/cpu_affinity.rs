@@ -23,7 +23,6 @@ pub struct Confinement {
     pub name: String,
     /// CPUs, by the numbers of the machine. `None` means all CPUs of the host.
     pub cpus: Option<CpuSet>,
-    /// Memory of the confinement.
     pub memory: Memory,
 }
 

@@ -423,7 +423,6 @@ impl Blocks {
         file.sync_data()
     }
 
-    /// Returns the bytes of the blocks.
     pub fn bytes(&self) -> &[u8] {
         &self.memory[self.first..self.first + self.bytes]
     }

@@ -123,16 +123,12 @@ impl Sum {
     }
 }
 
-/// Operation on a register.
 #[derive(Clone, Copy, Debug)]
 pub struct RegisterOperation {
-    /// Key of the register.
     pub key: u64,
-    /// Stage of the operation.
     pub stage: Stage,
     /// Number of the operation in its stage.
     pub number: u64,
-    /// Requested operation.
     pub asked: RegisterRequest,
     /// Times and response of the operation.
     pub happened: RegisterResult,

@@ -6,7 +6,6 @@
 /// sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeFailures {
-    /// Name of the node.
     pub node: String,
     /// Number of operations that finally failed.
     pub count: u64,

@@ -21,7 +21,6 @@ const ROOM: usize = 4 * SLOWEST_MAX;
 /// ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlowOperation<N = u16> {
-    /// Number of the operation.
     pub number: u64,
     /// Index of the operation's kind in the program.
     pub kind: u8,

@@ -16,7 +16,6 @@ pub struct Bin {
     pub last_s: f64,
     /// Number of values in the bin, which is at least one.
     pub count: u64,
-    /// Sum of the values in the bin.
     pub sum: f64,
     /// Smallest value.
     pub min: f64,

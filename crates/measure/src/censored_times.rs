@@ -22,7 +22,6 @@ impl Times {
         self.censored.add(censored);
     }
 
-    /// Adds all times of `other`.
     pub fn merge(&mut self, other: &Times) {
         self.all.add(&other.all);
         self.censored.add(&other.censored);

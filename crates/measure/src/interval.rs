@@ -352,7 +352,6 @@ pub struct CheckCounts {
 }
 
 impl CheckCounts {
-    /// Adds all counts of `other`.
     pub fn add(&mut self, other: &CheckCounts) {
         self.checked += other.checked;
         self.missing += other.missing;

@@ -9,7 +9,6 @@
 pub enum Known {
     /// The exact figure is known.
     Exactly(f64),
-    /// A lower bound.
     AtLeast(f64),
 }
 

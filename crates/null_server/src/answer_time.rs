@@ -91,7 +91,6 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Returns a sampler of `latency` with this seed.
     pub fn new(latency: Latency, seed: u64) -> Sampler {
         Sampler {
             latency,

@@ -42,7 +42,6 @@ pub enum ReadError {
     /// The file is not a log.
     #[error("{name} is not a query log: {why}")]
     OtherFile {
-        /// Name of the file.
         name: String,
         /// The part of a log that the file lacks.
         why: String,

@@ -11,7 +11,6 @@ const VERSION_MAX: i64 = 0;
 /// Maximum number of statements in a batch, and maximum number of values of a statement.
 const COUNT_MAX: usize = u16::MAX as usize;
 
-/// A record of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// A request that was executed.
@@ -125,7 +124,6 @@ impl Why {
     }
 }
 
-/// A request that a log has recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// Time at which the request began, in ms since 1970.

@@ -22,7 +22,6 @@ pub const MEMORY_BYTES: u64 = 2 << 30;
 /// Selection of operations by their effect on data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Only {
-    /// All reads and writes.
     #[default]
     All,
     /// Only operations that do not change data.

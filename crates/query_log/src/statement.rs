@@ -4,7 +4,6 @@
 use crate::log_record::Why;
 use cql::tokens::{Token, TokenKind, quoted_name};
 
-/// Verb of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verb {
     /// A statement that begins with SELECT.
@@ -40,7 +39,6 @@ impl Verb {
 /// A statement that cassay can replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownStatement {
-    /// Verb of the statement.
     pub verb: Verb,
     /// Keyspace and table of the statement. For a batch, the keyspace and table of its first
     /// statement.

@@ -98,7 +98,6 @@ impl Outbox {
 /// even if the controller reads nothing.
 struct ConversationWriter<W> {
     writer: W,
-    /// Deadline for writes. Set at the end of the conversation.
     end: Arc<OnceLock<Deadline>>,
 }
 

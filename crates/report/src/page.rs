@@ -418,6 +418,5 @@ pub struct Band {
     pub from: f64,
     pub to: f64,
     pub label: String,
-    /// Tone of the band.
     pub tone: Tone,
 }

@@ -27,7 +27,6 @@ pub struct RunView {
     pub points: Vec<PointView>,
     pub nodes: Vec<NodeView>,
     pub facts: Vec<(String, String)>,
-    /// Files of the run.
     pub files: Vec<FileView>,
     /// Remarks on the files, for example on omitted lines.
     pub notes: Vec<String>,

@@ -4,7 +4,6 @@
 use measure::number::{counted, short, whole};
 use store::record::{CauseKind, CauseRecord};
 
-/// Returns the sentence for a cause.
 pub fn sentence(cause: &CauseRecord) -> String {
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     let share = |before: &str| {

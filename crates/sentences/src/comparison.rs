@@ -163,7 +163,6 @@ pub struct IncomparablePair<'a> {
     pub baseline: &'a VariantName,
     /// Variant that comes second in the study.
     pub contender: &'a VariantName,
-    /// Name of the metric.
     pub metric: &'a str,
     /// Point at which both variants were measured. `None` if the pair covers a whole search.
     pub place: Option<Point>,

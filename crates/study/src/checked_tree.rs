@@ -10,7 +10,6 @@ use versions::Release;
 pub enum Tree {
     /// The key has no value.
     Null,
-    /// The value `true` or `false`.
     Bool(bool),
     /// A whole number that is not negative.
     Count(u64),
@@ -28,7 +27,6 @@ pub enum Tree {
     Text(String),
     /// A release of Cassandra, with the text that the user wrote.
     Release(Release, String),
-    /// A list of values.
     List(Vec<Tree>),
     /// A mapping. The entries have the same order as in the text.
     Map(Vec<(String, Tree)>),

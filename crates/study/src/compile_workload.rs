@@ -29,7 +29,6 @@ pub use workload::{NamedWorkload, names};
 /// Compiled workload of a variant.
 #[derive(Clone, Debug)]
 pub struct Work {
-    /// Program of the workload.
     pub program: Arc<Program>,
     /// The imported step that the variant executes. `None` for other workloads.
     pub step: Option<ImportStep>,

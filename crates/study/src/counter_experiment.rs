@@ -20,7 +20,6 @@ pub const AS_IT_WAS: &str = "as-it-was";
 /// Name of the variant with the changed setting.
 pub const CHANGED: &str = "changed";
 
-/// A changed setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedSetting {
     /// Dotted path of the setting.

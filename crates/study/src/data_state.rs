@@ -25,7 +25,6 @@ struct FilledTables {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SnapshotKey {
     key: DataKey,
-    /// Name of the snapshot.
     pub name: String,
     /// Number of loaded rows.
     pub rows: u64,

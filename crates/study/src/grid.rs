@@ -9,7 +9,6 @@
 use crate::units;
 use yaml::{Diagnostics, Entry, Node, Place, Raw, did_you_mean};
 
-/// Path of the grid.
 pub const PATH: &str = "procedure.grid";
 
 /// An axis of a grid, other than the axis of the load.
@@ -317,7 +316,6 @@ pub fn entry_of<'n>(base: &'n mut Node, key: &str) -> Option<&'n mut Entry> {
     }
 }
 
-/// Makes an entry with a key, a place and a value.
 pub fn entry(key: &str, place: &Place, value: Node) -> Entry {
     Entry {
         key: key.to_owned(),

@@ -24,7 +24,6 @@ pub struct Levels {
     /// Number of copies that must acknowledge a write at the level `written`. 0 means that a hint
     /// is enough.
     pub written_by: u64,
-    /// Consistency level of the reads.
     pub read: Consistency,
     /// Number of copies that must answer a read at the level `read`.
     pub read_from: u64,
@@ -40,7 +39,6 @@ impl Levels {
 /// Level of a write, and the number of copies that acknowledge it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AcknowledgedLevel {
-    /// Consistency level of the write.
     pub level: Consistency,
     /// Number of copies that must acknowledge a write at this level. 0 means that a hint is enough.
     pub by: u64,

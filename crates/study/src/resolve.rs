@@ -49,7 +49,6 @@ pub enum StudyError {
         /// Error that the operating system reported.
         answer: std::io::Error,
     },
-    /// The study has mistakes.
     #[error("{0}")]
     Mistakes(Diagnostics),
 }

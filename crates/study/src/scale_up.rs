@@ -15,7 +15,6 @@ use yaml::{Diagnostics, Entry, Node, Place, Raw};
 /// Path of the key that requests a scale-up.
 pub const PATH: &str = "procedure.scale_up";
 
-/// Name of the axis that a scale-up adds.
 pub const AXIS: &str = "units";
 
 const LOCAL: &str = "target.local";

@@ -13,7 +13,6 @@ pub const PATH: &str = "screen.settings";
 /// Name of the side that is the original study.
 pub const DEFAULT: &str = "default";
 
-/// Returns the settings of a screening.
 pub fn settings(base: &Node) -> &[Entry] {
     let settings = base.find(PATH).and_then(Node::entries);
     settings.unwrap_or_default()

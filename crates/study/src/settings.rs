@@ -54,7 +54,6 @@ use workload::Tuning;
 /// A resolved study.
 #[derive(Clone, Debug)]
 pub struct Study {
-    /// Name of the study.
     pub name: String,
     /// Question that the study asks, as text.
     pub question: String,
@@ -193,7 +192,6 @@ pub struct Folder {
 /// A side of a comparison.
 #[derive(Clone, Debug)]
 pub struct Variant {
-    /// Name of the variant.
     pub name: VariantName,
     /// Name of the step, if the variant is a step of an import. `None` for other variants.
     pub step: Option<String>,
@@ -202,13 +200,11 @@ pub struct Variant {
     /// True if cassay added the variant so that another variant can be compared with it. The added
     /// variant has the same settings without the faults, and is not a side of the comparison.
     pub is_added: bool,
-    /// All settings of the variant.
     pub settings: Settings,
     /// The settings of the variant as a tree, for `plan.json`.
     pub tree: Tree,
 }
 
-/// All settings of a variant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// The system under test.
@@ -307,7 +303,6 @@ impl Settings {
 /// The operations that clients send to the target.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
-    /// Name of the workload.
     pub name: String,
     /// Weight of each kind of operation. If the list is empty, the workload's own weights apply.
     pub mix: Vec<(String, f64)>,

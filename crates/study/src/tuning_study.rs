@@ -22,9 +22,7 @@ pub const LATEST: &str = "latest";
 /// A setting of a screening with the value to test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// Name of the setting.
     pub setting: String,
-    /// Name of the value.
     pub value: String,
     /// Partial study that sets the value.
     pub overlay: Value,

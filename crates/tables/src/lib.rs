@@ -28,7 +28,6 @@ use output_folder::Folder;
 use std::path::Path;
 use store::{Run, RunState};
 
-/// Result of an export.
 #[derive(Clone, Debug, Default)]
 pub struct ExportResult {
     /// Files that the export wrote, in the order of the tables.

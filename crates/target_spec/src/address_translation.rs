@@ -8,7 +8,6 @@ use std::str::FromStr;
 /// The IP address of a node, and one port or any port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodePlace {
-    /// IP address of the node.
     pub ip: IpAddr,
     /// CQL port of the node. `None` means any port.
     pub port: Option<u16>,

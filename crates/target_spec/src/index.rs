@@ -79,7 +79,6 @@ impl<I: Copy + From<usize> + Into<usize>, T> PerIndex<I, T> {
         self.values.is_empty()
     }
 
-    /// Returns the value at this index.
     pub fn get(&self, index: I) -> Option<&T> {
         self.values.get::<usize>(index.into())
     }

@@ -124,11 +124,8 @@ impl Default for NodePods {
 pub struct PodPlace {
     /// Context in kubectl's configuration. `None` means the current context.
     pub context: Option<String>,
-    /// Namespace of the pod.
     pub namespace: String,
-    /// Name of the pod.
     pub name: String,
-    /// Name of the container in the pod.
     pub container: String,
     /// Name of the Kubernetes node on which the pod runs.
     pub node: String,

@@ -70,7 +70,6 @@ pub enum Latency {
     },
     /// Exponentially distributed latencies. A response may overtake an earlier one.
     Exponential {
-        /// Mean latency, in ns.
         mean_ns: u64,
     },
 }

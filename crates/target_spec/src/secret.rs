@@ -25,7 +25,6 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Source of the value of a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SecretSource {
     /// The secret is the first line of a file.

@@ -227,7 +227,6 @@ pub enum Origin {
     Home(PathBuf),
     /// A distribution in a single file.
     Tarball {
-        /// Path of the file.
         file: PathBuf,
         /// SHA-256 of the file, in lower-case hexadecimal digits.
         sha256: String,

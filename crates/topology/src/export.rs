@@ -69,7 +69,6 @@ pub enum Scope {
 pub struct Source<'a> {
     /// Machine of the plan.
     pub machine: &'a Machine,
-    /// Plan to export.
     pub plan: &'a Plan,
     /// Settings that the plan does not contain.
     pub options: &'a Options,
@@ -99,7 +98,6 @@ impl Default for Options {
     }
 }
 
-/// One file of an export.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExportFile {
     /// File name, which consists of the host, the number of the instance and the extension. The
@@ -128,7 +126,6 @@ impl ExportError {
     }
 }
 
-/// All formats.
 pub static FORMATS: [Format; 10] = [
     Format {
         name: "libvirt",

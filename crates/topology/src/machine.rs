@@ -51,7 +51,6 @@ pub struct Package {
     pub cores: Vec<usize>,
 }
 
-/// A die of a package.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Die {
     /// Index of the package to which the die belongs.
@@ -124,7 +123,6 @@ pub struct Core {
     pub pus: Vec<usize>,
     /// Size of the core's L2 cache in bytes, if known.
     pub l2_bytes: Option<u64>,
-    /// Kind of core.
     pub kind: CoreKind,
 }
 
@@ -165,7 +163,6 @@ pub struct Distances {
 /// A device with its nearest node.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Device {
-    /// Kind of device.
     pub kind: DeviceKind,
     /// Name of the device in the OS, such as `eth0` or `nvme0n1`.
     pub name: String,
@@ -173,7 +170,6 @@ pub struct Device {
     pub node_os: Option<u32>,
 }
 
-/// Kinds of devices.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeviceKind {

@@ -88,7 +88,6 @@ pub struct Cell {
     pub nodes: Vec<u32>,
 }
 
-/// CPUs of a node.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct NodeCpus {
     /// OS number of the node.

@@ -35,7 +35,6 @@ pub struct Cpu {
 /// An invented machine, from which tests generate files.
 #[derive(Clone, Debug, Default)]
 pub struct Shape {
-    /// CPUs of the machine.
     pub cpus: Vec<Cpu>,
     /// Memory of each node in GiB, by OS number. Nodes without CPUs are included.
     pub memory_gib: BTreeMap<u32, u64>,

@@ -26,7 +26,6 @@ pub enum WarningKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct Warning {
-    /// Kind of the warning.
     pub kind: WarningKind,
     /// Sentence without a full stop.
     pub text: String,

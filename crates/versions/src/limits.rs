@@ -33,7 +33,6 @@ enum Row<'a> {
     },
     /// `NAME not WORD|WORD`
     Not(&'a str, &'a str),
-    /// `NAME is KIND`
     Is(&'a str, &'a str),
     /// `NAME items WORD|WORD`
     Items(&'a str, &'a str),

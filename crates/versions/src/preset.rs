@@ -15,7 +15,6 @@ pub enum Preset {
 }
 
 impl Preset {
-    /// All presets.
     pub const ALL: [Preset; 2] = [Preset::Shipped, Preset::Latest];
 
     /// Returns the name of the preset in a study.

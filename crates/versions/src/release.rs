@@ -87,7 +87,6 @@ impl Release {
         &self.version
     }
 
-    /// Returns the line of the release.
     pub fn line(&self) -> &'static Line {
         // The fallback is never needed, because a release can be created only with a version of a
         // known line.

@@ -13,7 +13,6 @@ const SHOWN_BYTES_MAX: usize = 64;
 /// An operation in readable form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// Number of the operation.
     pub number: u64,
     /// Name of the operation's kind.
     pub kind: String,

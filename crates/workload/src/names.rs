@@ -4,7 +4,6 @@
 use crate::workload_parts::NamedWorkload;
 use crate::{counters, iot, keyvalue, kv, registers, standard1, tabular};
 
-/// Returns all named workloads.
 pub fn names() -> &'static [NamedWorkload] {
     &NAMES
 }

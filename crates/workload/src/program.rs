@@ -25,9 +25,7 @@ pub(crate) mod lanes {
     pub(crate) const POPULAR: u64 = 2;
     /// Lane for the loaded rows that the verify stage samples.
     pub(crate) const SAMPLE: u64 = 3;
-    /// Lane for the sizes of values.
     pub(crate) const SIZES: u64 = 4;
-    /// Lane for the contents of values.
     pub(crate) const CONTENTS: u64 = 5;
 }
 

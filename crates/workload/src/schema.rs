@@ -23,9 +23,7 @@ pub use qualify::{keyspaces, moved, named_table, qualify};
 /// Object that a CREATE statement defines.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DefinedObject {
-    /// A keyspace with this name.
     Keyspace(String),
-    /// A table.
     Table(Table),
     /// A user-defined type.
     Type(UdtType),
@@ -33,12 +31,10 @@ pub enum DefinedObject {
     Other,
 }
 
-/// A table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     /// Keyspace of the table, if the statement names it.
     pub keyspace: Option<String>,
-    /// Name of the table.
     pub name: String,
     /// Columns, in the order of the statement.
     pub columns: Vec<Column>,
@@ -50,12 +46,10 @@ pub struct Table {
     pub expires: bool,
 }
 
-/// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     /// Name of the column, in lower case unless it was quoted.
     pub name: String,
-    /// Type of the column.
     pub typ: CqlType,
     /// True if all rows of a partition share one value of the column.
     pub is_static: bool,

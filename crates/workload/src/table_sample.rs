@@ -24,9 +24,7 @@ use cql::value::{CqlType, UdtType, Value};
 /// A table and a sample of its rows.
 #[derive(Clone, Debug)]
 pub struct TableSample {
-    /// Keyspace of the table.
     pub keyspace: String,
-    /// Name of the table.
     pub table: String,
     /// `CREATE TYPE …` statements for the types of the columns. Each type comes after the types
     /// that it uses.
@@ -47,18 +45,14 @@ pub struct TableSample {
     pub partitions: Vec<SampledPartition>,
 }
 
-/// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SampledColumn {
-    /// Name of the column in the table.
     pub name: String,
     /// Type of the column as CQL, such as `frozen<list<int>>`.
     pub typ: String,
-    /// Role of the column in the table.
     pub role: ColumnRole,
 }
 
-/// Role of a column in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnRole {
     /// The column is part of the partition key.
@@ -74,7 +68,6 @@ pub enum ColumnRole {
     Regular,
 }
 
-/// A sampled partition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampledPartition {
     /// Some rows of the partition, at least one. The cells of a row have the order of the table's

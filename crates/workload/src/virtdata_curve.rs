@@ -62,7 +62,6 @@ impl UniformInt {
         UniformInt(Curve::new(true, |p| uniform_quantile(lower, upper, p)))
     }
 
-    /// Returns the number for a cycle.
     #[inline]
     pub fn number(&self, cycle: u64) -> i32 {
         self.0.sample(cycle as i64) as i32

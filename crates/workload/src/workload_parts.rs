@@ -16,7 +16,6 @@ pub(crate) const KEYSPACE_CHARACTERS_MAX: usize = 48;
 /// Maximum number of rows. With more rows, calculations with rows and times would overflow.
 pub(crate) const ROWS_MAX: u64 = 1 << 62;
 
-/// A named workload.
 #[derive(Clone, Copy, Debug)]
 pub struct NamedWorkload {
     /// Name of the workload after `use:` in a study.

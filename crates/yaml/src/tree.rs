@@ -61,7 +61,6 @@ impl Limits {
 pub struct Node {
     /// Content of the node.
     pub raw: Raw,
-    /// Place of the node.
     pub place: Place,
 }
 
@@ -87,11 +86,9 @@ pub enum Raw {
 /// A key with its value.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Key of the entry.
     pub key: String,
     /// Place of the key.
     pub place: Place,
-    /// Value of the entry.
     pub value: Node,
     /// Earlier place of the key, if the key occurs twice and duplicates are allowed.
     pub earlier: Option<Place>,

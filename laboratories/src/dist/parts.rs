@@ -11,9 +11,7 @@ use xtask::tree;
 /// A third-party part of a program.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// Name of the part.
     pub name: String,
-    /// Version of the part.
     pub version: String,
     /// Licence of the part, as an SPDX expression.
     pub license: String,

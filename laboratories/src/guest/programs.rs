@@ -31,7 +31,6 @@ struct Test {
 
 /// A program that a guest runs, with its arguments.
 pub struct Program {
-    /// Name of the program in the guest.
     pub name: String,
     pub path: PathBuf,
     pub arguments: Vec<String>,
@@ -79,7 +78,6 @@ impl Program {
     }
 }
 
-/// Builds cassay, and returns its path.
 pub fn cassay() -> Result<PathBuf> {
     let words = [
         "build",

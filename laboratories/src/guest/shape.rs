@@ -112,7 +112,6 @@ const PLAIN: Shape = Shape {
     synthetic: None,
 };
 
-/// All shapes.
 pub const SHAPES: [Shape; 6] = [
     Shape {
         name: "flat",

@@ -130,7 +130,6 @@ pub struct StepOutput {
     pub code: i32,
 }
 
-/// Output of all steps of a guest.
 #[derive(Debug, PartialEq)]
 pub struct GuestOutput {
     pub steps: Vec<StepOutput>,

@@ -11,7 +11,6 @@ use xtask::process;
 /// Name of the image that keeps a pod's namespaces open.
 pub const PAUSE: &str = "cassay.test/pause:1";
 
-/// Name of the image with a shell.
 pub const SHELL: &str = "cassay.test/shell:1";
 
 /// Name of the image with a shell and Java.

@@ -14,7 +14,6 @@ pub struct Cell {
     pub tool: Tool,
     /// Case of the run.
     pub case: Case,
-    /// Result of the run.
     pub run: Run,
 }
 

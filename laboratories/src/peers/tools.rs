@@ -32,7 +32,6 @@ pub enum Tool {
     CassandraStress,
 }
 
-/// Result of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
     /// Operations per second.

@@ -11,7 +11,6 @@ pub struct Program {
     /// Package and target of the program, such as `cassay it`. The names of its tests begin with
     /// this text.
     pub name: String,
-    /// Path of the program.
     pub path: String,
     /// Folder of the program's package, in which cargo starts the program.
     pub folder: PathBuf,

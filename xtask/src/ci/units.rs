@@ -37,7 +37,6 @@ pub struct Unit {
     expected_s: f64,
 }
 
-/// Result of a unit.
 pub struct UnitResult {
     /// Test program.
     pub program: Arc<Program>,
@@ -49,7 +48,6 @@ pub struct UnitResult {
     pub seconds: Vec<(String, f64)>,
 }
 
-/// Divides the tests of a program into units.
 pub fn divide(program: &Arc<Program>, tests: Vec<String>, times: &Times) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     let mut short: Option<Unit> = None;

@@ -19,11 +19,8 @@ const CRATES: [&str; 3] = ["store", "analysis", "measure"];
 pub enum Type {
     /// A struct with named fields.
     Struct(syn::ItemStruct),
-    /// An enum type.
     Enum(syn::ItemEnum),
-    /// A set of words.
     Words(Words),
-    /// A type alias.
     Alias(syn::Type),
     /// A counter for each word of the set of words with this name.
     Counters(String),

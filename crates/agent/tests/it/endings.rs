@@ -9,7 +9,6 @@ use rustix::process::Signal;
 use std::time::Duration;
 use target_spec::Capability;
 
-/// Returns the agents of a cluster with this name, or with `guard` their guards.
 pub fn agents_of_cluster(cluster: &str, name: &str, guard: bool) -> Vec<Identity> {
     let mark = format!("CASSAY_AGENT={cluster}");
     let is_one = |pid: u32| {

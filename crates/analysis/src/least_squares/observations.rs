@@ -16,7 +16,6 @@ pub struct Trial {
     pub block: usize,
     /// Logarithm of the throughput in op/s.
     pub ln_ops: f64,
-    /// Weight of the trial.
     pub weight: f64,
 }
 

@@ -17,9 +17,7 @@ const STOPPED_MIN: f64 = 0.01;
 /// Facts about a node with which readings are compared. A fact is `None` if it is unknown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeFacts {
-    /// Name of the node.
     pub name: String,
-    /// Name of the host of the node.
     pub host: String,
     /// Number of CPUs that the node may use: the CPU quota of the host, or the number of CPUs of
     /// the host.
@@ -90,7 +88,6 @@ impl LimitReading {
 /// CPU use of one node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeUse {
-    /// Name of the node.
     pub node: String,
     /// Number of CPUs that the process of the node kept busy.
     pub used: f64,

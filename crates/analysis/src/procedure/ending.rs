@@ -167,7 +167,6 @@ impl Ending {
         }
     }
 
-    /// Returns the outcome of the search.
     pub fn outcome(&self) -> SearchOutcome {
         match self {
             Ending::Most { above, .. }

@@ -149,7 +149,6 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// Returns a probe at a point.
     pub fn probe(point: Point) -> Ask {
         let role = Role::Probe;
         Ask { point, role }
@@ -218,7 +217,6 @@ impl SearchStep {
     }
 }
 
-/// Next step of a procedure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
     /// Measure one of these points. The list contains at least one point, and the engine chooses
@@ -241,7 +239,6 @@ pub enum Answer {
         /// Condition that ended the sweep.
         until: Until,
     },
-    /// A search has ended.
     Searched(Box<Ending>),
 }
 

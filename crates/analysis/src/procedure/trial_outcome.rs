@@ -103,7 +103,6 @@ pub struct TrialOutcome {
     pub ops_per_s: f64,
     /// Operations completed in the best second of the trial; 0 if unknown.
     pub best_ops_per_s: f64,
-    /// Percentiles of latency, in ms.
     pub latency_ms: Percentiles,
     /// Number of requests that timed out.
     pub timed_out: u64,
@@ -168,7 +167,6 @@ pub struct MeasuredFigure {
 }
 
 impl Percentiles {
-    /// Returns the percentile that `which` names.
     pub fn get(&self, which: Percentile) -> MeasuredFigure {
         match which {
             Percentile::P50 => self.p50,

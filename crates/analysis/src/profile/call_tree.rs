@@ -69,7 +69,6 @@ pub struct CallTree {
     children: HashMap<(Option<u32>, u32), u32>,
 }
 
-/// One frame of a pruned tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PrunedFrame {
     /// Distance from the thread pool, which has depth 0.

@@ -51,7 +51,6 @@ pub struct TrialProfile {
 /// Difference of one frame between two variants. Costs are per operation, in µs or bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FrameDifference {
-    /// Name of the frame.
     pub name: String,
     /// True if the frame is a thread pool, which contains all frames of its threads.
     pub is_pool: bool,

@@ -25,7 +25,6 @@ pub struct Looks {
     pub streamed_per_s: Vec<(f64, f64)>,
 }
 
-/// Readings of all nodes, by name.
 pub type NodeReadings = BTreeMap<String, Looks>;
 
 /// Period in which other nodes considered a node dead.

@@ -32,7 +32,6 @@ pub struct ClientSeen {
     pub lost: Option<String>,
 }
 
-/// A step of a clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockStep {
     /// Time of the step, in seconds since the trial's start line.

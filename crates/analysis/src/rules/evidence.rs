@@ -503,7 +503,6 @@ pub struct Environment {
 /// Period within the measured window in which a node was observed in a certain state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeStatePeriod {
-    /// Name of the node.
     pub node: String,
     /// Time of the first reading that showed the state, in seconds since the window began.
     pub from_s: f64,

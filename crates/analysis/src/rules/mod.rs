@@ -42,7 +42,6 @@ use std::fmt;
 pub struct Rule {
     /// Name of the rule, from `V1` to `V21`.
     pub id: &'static str,
-    /// Outcome of the rule.
     pub outcome: RuleOutcome,
     /// Observation and limit, as one sentence without a full stop.
     pub detail: String,

@@ -62,7 +62,6 @@ pub struct Fit {
 pub struct Coefficient {
     /// Name of the coefficient in records.
     pub name: &'static str,
-    /// Value of the coefficient.
     pub value: f64,
     /// 95 % confidence interval of the coefficient, if known.
     pub ci95: Option<[f64; 2]>,

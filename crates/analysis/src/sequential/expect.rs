@@ -20,7 +20,6 @@ pub struct Design {
     pub word: f64,
 }
 
-/// Expected outcome of a design.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExpectedOutcome {
     /// Average number of blocks until the answer, or until the last look.

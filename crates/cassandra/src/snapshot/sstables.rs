@@ -141,7 +141,6 @@ pub struct Sstable {
     /// Common prefix of the file names, such as `nb-10-big-`.
     pub prefix: String,
     pub identity: SstableIdentity,
-    /// Files, by name.
     pub files: Vec<File>,
 }
 
@@ -167,7 +166,6 @@ pub struct TableFiles {
     pub indexes: Vec<File>,
     /// Number of incomplete SSTables, which the server is writing or deleting.
     pub incomplete: u64,
-    /// Ids of the files, by file name.
     pub ids: HashMap<String, FileId>,
 }
 

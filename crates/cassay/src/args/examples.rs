@@ -11,7 +11,6 @@ use clap::{Command, CommandFactory};
 /// An example: a command line, and the description of this command line.
 pub type Example = (&'static str, &'static str);
 
-/// Returns the command with its examples.
 pub fn command() -> Command {
     let mut command = Args::command();
     for (path, examples) in EXAMPLES {

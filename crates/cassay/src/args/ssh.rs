@@ -12,7 +12,6 @@ use target_spec::SecretSource;
 pub enum MachineAt {
     /// Hosts of a kept cluster.
     Kept,
-    /// This machine.
     Local,
     /// Remote machines by their ssh names.
     Ssh(Vec<String>),

@@ -145,7 +145,6 @@ enum Voice<'a> {
     Study,
     /// An imported command line: stdout contains only output in the format of that tool.
     Tool,
-    /// The command `demo`.
     Demo {
         /// Command that repeats the demo, such as `cassay demo`.
         again: &'a str,
@@ -318,9 +317,7 @@ fn exit_of(findings: &FindingsRecord) -> Exit {
     }
 }
 
-/// A report that the command has written.
 pub struct WrittenReport {
-    /// Path of the report.
     pub path: PathBuf,
     /// Summary at the top of the report.
     pub headline: Headline,

@@ -154,7 +154,6 @@ impl FigureColumns {
         self.name
     }
 
-    /// Returns a name in its column.
     pub fn name(&self, name: &str, tone: Tone) -> Line {
         Line::from_text(INDENT)
             .then(Line::default().with(tone, &shortened_name(name, self.name)).fitted(self.name))

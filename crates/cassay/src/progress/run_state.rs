@@ -52,7 +52,6 @@ pub struct RunState {
 /// A trial of the plan, and its result once the trial has ended.
 #[derive(Clone, Debug)]
 pub struct TrialState {
-    /// Name of the trial.
     pub name: String,
     /// Result of the trial, once it has ended.
     pub end: Option<TrialEnd>,
@@ -61,7 +60,6 @@ pub struct TrialState {
 /// End of a trial, or the reason why the trial did not run.
 #[derive(Clone, Debug)]
 pub enum TrialEnd {
-    /// The trial finished with these figures.
     Finished(TrialFigures),
     /// An earlier attempt finished the trial.
     Earlier,
@@ -82,7 +80,6 @@ pub struct TrialFigures {
     pub p99_ms: Known,
     /// Number of failed operations.
     pub errors: u64,
-    /// Verdict on the trial.
     pub verdict: Verdict,
     /// First cause of a verdict other than valid, in a few words.
     pub cause: Option<&'static str>,
@@ -135,7 +132,6 @@ pub struct Second {
 /// A planned fault, and the stage that it has reached.
 #[derive(Clone, Debug)]
 pub struct FaultState {
-    /// The fault as planned.
     pub planned: PlannedFault,
     /// The present stage, and its start on the monotonic clock, in ns. `None` before the fault
     /// begins.

@@ -17,7 +17,6 @@ pub enum Tone {
     Strong,
     /// Secondary text.
     Faint,
-    /// A good result.
     Good,
     /// A warning, or a doubtful result.
     Warn,
@@ -42,7 +41,6 @@ impl Tone {
     }
 }
 
-/// A line of text with tones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line(Vec<(Tone, String)>);
 

@@ -36,7 +36,6 @@ pub struct Export {
     format: u32,
     /// Version of cassay that wrote the export.
     pub cassay: String,
-    /// Name of the snapshot.
     pub name: String,
     pub keyspace: String,
     /// Nanoseconds since 1970.

@@ -43,16 +43,13 @@ pub enum Request<'a> {
     },
     /// Executes several statements as one batch.
     Batch {
-        /// Kind of the batch.
         kind: BatchKind,
-        /// The statements, each with its values.
         statements: Vec<(BatchStatement<'a>, Vec<BoundValue<'a>>)>,
         /// Consistency and other parameters of the batch. They never include values.
         parameters: Parameters<'a>,
     },
     /// Registers for events.
     Register {
-        /// Requested kinds of events.
         events: Vec<EventKind>,
     },
 }
@@ -60,7 +57,6 @@ pub enum Request<'a> {
 /// A statement within a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchStatement<'a> {
-    /// A statement as text.
     Query(&'a str),
     /// The id of a prepared statement.
     Prepared(&'a [u8]),

@@ -120,7 +120,6 @@ impl std::fmt::Display for ErrorCode {
     }
 }
 
-/// The body of an ERROR.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorBody<'a> {
     /// Reason for the failure.
@@ -185,7 +184,6 @@ pub enum ErrorDetail<'a> {
     FunctionFailure {
         /// The function's keyspace.
         keyspace: &'a str,
-        /// Name of the function.
         function: &'a str,
         /// CQL types of the function's arguments.
         argument_types: Vec<String>,

@@ -21,14 +21,11 @@ pub enum Event {
         /// Address at which the node accepts clients.
         address: SocketAddr,
     },
-    /// The schema changed.
     SchemaChange(SchemaChange),
 }
 
-/// A change of the schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaChange {
-    /// Kind of the change.
     pub change: SchemaChangeKind,
     /// Keyspace that changed, or that contains the changed object.
     pub keyspace: String,
@@ -36,7 +33,6 @@ pub struct SchemaChange {
     pub target: SchemaTarget,
 }
 
-/// Kinds of schema changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemaChangeKind {
     /// The object was created.

@@ -39,15 +39,12 @@ pub(crate) mod bit {
 pub struct ColumnSpec {
     /// The table's keyspace.
     pub keyspace: String,
-    /// Table of the column.
     pub table: String,
     /// Name of the column or marker.
     pub name: String,
-    /// Type of the column.
     pub typ: CqlType,
 }
 
-/// A prepared statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreparedStatement {
     /// Id with which EXECUTE names the statement.

@@ -34,7 +34,6 @@ pub struct KnownRuns {
 }
 
 impl KnownRuns {
-    /// Reads the runs in `results` of the study with the given name.
     pub fn read(study: &str, results: &Path) -> KnownRuns {
         KnownRuns {
             runs: store::finished(results, study).take(RUNS_MAX).collect(),

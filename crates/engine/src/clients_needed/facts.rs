@@ -32,7 +32,6 @@ impl MeasuredClient {
     }
 }
 
-/// Throughput at a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointThroughput {
     /// Operations per second: the requested rate if the study sets it, otherwise the successful

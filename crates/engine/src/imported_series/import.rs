@@ -50,7 +50,6 @@ pub struct Series {
 /// Series of a file, and the parts of the file that the import left out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SeriesFile {
-    /// The series.
     pub series: Vec<Series>,
     /// Notes about parts that were left out. Each note is one sentence without a full stop.
     pub notes: Vec<String>,

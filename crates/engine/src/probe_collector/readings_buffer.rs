@@ -141,7 +141,6 @@ impl KeptReadings {
 
 /// Readings of one series within the window.
 pub struct InWindow<'a> {
-    /// Name of the probe.
     pub probe: &'a str,
     /// Name of the series.
     pub name: &'a str,

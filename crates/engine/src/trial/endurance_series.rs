@@ -105,7 +105,6 @@ pub struct WindowReadings {
 }
 
 impl WindowReadings {
-    /// Begins the window.
     pub fn begin(&mut self, at_ns: u64) {
         *self = WindowReadings {
             from_ns: Some(at_ns),
@@ -250,7 +249,6 @@ struct Series {
 }
 
 impl LongWindow<'_> {
-    /// Returns the record of the window.
     pub fn record(&self) -> EnduranceRecord {
         let cycles = self.cycles();
         let cycle_s = cycles.as_ref().map_or(0.0, |cycles| cycles.period_s);

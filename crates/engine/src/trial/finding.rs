@@ -37,7 +37,6 @@ pub fn begun(trial: &Trial, record: &TrialRecord) -> TrialFinding {
     }
 }
 
-/// Returns the finding of a failed trial.
 pub fn failed(trial: &Trial, record: &TrialRecord, reason: &str) -> TrialFinding {
     TrialFinding {
         verdict: rules::Verdict::Invalid,

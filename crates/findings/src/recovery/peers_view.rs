@@ -13,7 +13,6 @@ const EVERY_LOOK: &str = "hints.in_progress";
 
 pub struct NodeWatch {
     pub watched: NodeReadings,
-    /// Host of each node, by the name of the node.
     pub hosts: BTreeMap<String, String>,
     /// Shortest time for which a node keeps hints for another node that is down, in seconds. `None`
     /// if no node reports it, or if a node reports an invalid duration.

@@ -11,7 +11,6 @@ use std::time::Duration;
 /// Injects a fault. Returns a number that identifies the fault for healing.
 #[derive(Serialize, Deserialize)]
 pub struct Inject {
-    /// Fault to inject.
     pub what: Injection,
     /// Time after which the agent heals the fault by itself, in ms.
     pub within_ms: u64,
@@ -40,7 +39,6 @@ impl Call for Renew {
     type Answer = ();
 }
 
-/// Heals a fault.
 #[derive(Serialize, Deserialize)]
 pub struct Heal(pub Broken);
 
@@ -49,7 +47,6 @@ impl Call for Heal {
     type Answer = HealAnswer;
 }
 
-/// Result of healing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HealAnswer {
     /// Current processes, in the same order as in the fault. The list is empty if the fault has no

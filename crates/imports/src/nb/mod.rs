@@ -301,7 +301,6 @@ fn scenario_lines<'a>(root: &'a Node, name: &str, out: &mut Diagnostics) -> Line
     Vec::new()
 }
 
-/// Returns the lines of a scenario, which is a map, a list or a text.
 fn lines_of<'a>(scenario: &str, node: &'a Node) -> Lines<'a> {
     match &node.raw {
         Raw::Map(entries) => entries.iter().map(|e| (e.key.clone(), &e.value)).collect(),

@@ -18,7 +18,6 @@ pub struct WrittenDistribution {
 }
 
 impl WrittenDistribution {
-    /// Creates a distribution from the text of a default value.
     pub(crate) fn default_of(text: impl Into<String>) -> WrittenDistribution {
         WrittenDistribution {
             text: text.into(),

@@ -14,7 +14,6 @@ use yaml::{Diagnostic, Diagnostics, Raw, SourceText};
 pub struct UndefinedTable {
     /// Name of the keyspace, in the form in which the tool interprets it.
     pub keyspace: String,
-    /// Name of the table.
     pub table: String,
     /// True if the profile defines user-defined types of its own.
     has_types: bool,

@@ -90,7 +90,6 @@ pub enum Seeds {
         /// not look back.
         lookback: Option<WrittenDistribution>,
     },
-    /// Seeds that are drawn from a distribution.
     Drawn(WrittenDistribution),
 }
 

@@ -11,7 +11,6 @@ use std::net::Ipv4Addr;
 /// Maximum number of peers of a loss. A cluster has far fewer hosts.
 const PEERS_COUNT_MAX: usize = 1000;
 
-/// Direction of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PacketDirection {
     /// Packets that the host receives.
@@ -27,7 +26,6 @@ pub enum PortEnd {
     Ours,
     /// The peer's end.
     Theirs,
-    /// Either end.
     Either,
 }
 

@@ -56,7 +56,6 @@ const DATA_VERDICT: u16 = 2;
 const VERDICT_CODE: u16 = 1;
 const COUNTER_PACKETS: u16 = 2;
 
-/// Register for verdicts.
 const VERDICT_REGISTER: u32 = 0;
 const REGISTER: u32 = 1;
 

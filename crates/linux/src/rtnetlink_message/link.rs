@@ -20,7 +20,6 @@ const LINK_HEADER_BYTES: usize = 16;
 /// State of a link in the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkState {
-    /// Index of the link.
     pub index: i32,
     /// True if the link is administratively up.
     pub is_up: bool,
@@ -28,7 +27,6 @@ pub struct LinkState {
     pub has_carrier: bool,
     /// Number of times that the link has gained a carrier.
     pub carriers: u32,
-    /// Hardware address.
     pub hardware_address: Vec<u8>,
     /// Number of packets received since the link was created.
     pub received_packets: u64,

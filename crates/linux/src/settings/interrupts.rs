@@ -10,11 +10,9 @@ use serde::{Deserialize, Serialize};
 pub enum Queue {
     /// A network device.
     Network,
-    /// A disk.
     Disk,
 }
 
-/// The interrupt of a queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interrupt {
     /// Number of the interrupt in the kernel.

@@ -26,7 +26,6 @@ const COUNT_MAX: usize = 256;
 /// Maximum length of an argument's value that is reported as a number, in characters.
 const NUMBER_CHARS_MAX: usize = 24;
 
-/// One process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProcessSettings {
     /// Name from the query. The name is empty for the process that reads the settings. For a

@@ -122,7 +122,6 @@ impl LoopDevice {
         &self.name
     }
 
-    /// Returns the path of the device.
     pub fn path(&self) -> String {
         format!("/dev/{}", self.name)
     }

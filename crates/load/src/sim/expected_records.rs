@@ -150,7 +150,6 @@ pub enum InjectedDefect {
     Later,
 }
 
-/// Expected records of one run.
 #[derive(Debug)]
 pub struct RunRecords {
     pub planted: Option<InjectedDefect>,

@@ -4,7 +4,6 @@ use super::server::Reply;
 use crate::worker_io::Watch;
 use std::collections::VecDeque;
 
-/// One simulated connection.
 #[derive(Debug, Default)]
 pub struct Wire {
     pub is_open: bool,

@@ -10,7 +10,6 @@ use std::fmt::{self, Display, Write};
 /// Maximum length of a message in bytes. Longer messages are truncated.
 const MESSAGE_BYTES_MAX: usize = 1024;
 
-/// First error of each kind.
 #[derive(Debug, Default)]
 pub(crate) struct FirstErrors {
     seen: Vec<ErrorPlace>,

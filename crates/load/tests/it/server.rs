@@ -29,7 +29,6 @@ pub struct ReceivedRequest {
     pub timestamp_us: Option<i64>,
 }
 
-/// Response of the server to a request.
 pub enum Response {
     Acknowledges,
     /// Responds with a number of rows that each contain one int, and with the paging state of the

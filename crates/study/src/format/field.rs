@@ -31,11 +31,8 @@ pub enum Type {
     BitRate(u64, u64, fn(&mut Draft, u64)),
     /// The word `true` or `false`.
     Bool(fn(&mut Draft, bool)),
-    /// One of these words.
     Choice(&'static [Word]),
-    /// A kind of fault.
     Fault(fn(&mut Draft, target_spec::fault::FaultKind)),
-    /// One of these consistency levels.
     Level(&'static [Consistency], fn(&mut Draft, Consistency)),
     /// A list of at least one item. Each item is applied by the function of the item's type.
     List(&'static Type),
@@ -45,7 +42,6 @@ pub enum Type {
     /// Any value, which is passed on unchanged. cassandra.yaml and the parameters of a workload
     /// have this type.
     Any(fn(&mut Draft, &Tree)),
-    /// One of these words, or a value of this type.
     WordOr(&'static [Word], &'static Type),
     /// A value of the first type, a list of such values, or a mapping of the second type.
     Either(&'static Type, &'static Type),
@@ -89,7 +85,6 @@ impl Type {
 pub struct Field {
     /// Dotted path of the key.
     pub path: &'static str,
-    /// Type of the value.
     pub typ: Type,
     /// True if the key must be present whenever its section is present.
     pub required: bool,

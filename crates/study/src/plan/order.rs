@@ -12,7 +12,6 @@ pub struct Cell {
     pub variant: VariantIndex,
     /// Index of the point on the load axis.
     pub rung: usize,
-    /// Index of the block.
     pub block: BlockIndex,
 }
 

@@ -6,15 +6,12 @@ use analysis::procedure::Point;
 /// A phase of a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phase {
-    /// Kind of the phase.
     pub kind: PhaseKind,
-    /// Work that the phase does.
     pub work: PhaseWork,
     /// Expected length of the phase, in seconds.
     pub seconds: f64,
 }
 
-/// Work that a phase does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PhaseWork {
     /// Work that the plan describes only by this text.

@@ -39,7 +39,6 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
 
 const BUNDLE: &str = "target.attach.secure_connect_bundle";
 
-/// Keys of `tls` that name files.
 const TLS_FILES: [&str; 3] = ["ca", "cert", "key"];
 
 const COMMANDS: &str = "target.attach.faults";

@@ -6,7 +6,6 @@ use crate::units;
 use ::yaml::{Diagnostics, Node};
 use measure::clock::SECOND_NS;
 
-/// Input of a rule.
 pub struct Subject<'a> {
     /// The merged nodes of the study, with the text and the places of the values.
     pub node: &'a Node,

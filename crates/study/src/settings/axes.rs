@@ -6,7 +6,6 @@ use topology::Units;
 /// An axis of a matrix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// Name of the axis.
     pub name: String,
     /// Names of the values of the axis. The first value is the baseline for the other values.
     pub values: Vec<String>,
@@ -16,7 +15,6 @@ pub struct Axis {
     pub settings: Vec<Value>,
 }
 
-/// Settings of a scale-up.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScaleUp {
     /// Unit into which the machine is divided.

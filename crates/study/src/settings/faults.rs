@@ -16,7 +16,6 @@ const LANE: u64 = 12;
 /// A fault of a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StudyFault {
-    /// Kind of the fault.
     pub kind: target_spec::fault::FaultKind,
     /// Node, host or part of the network that the fault affects.
     pub hit: PlannedHit,

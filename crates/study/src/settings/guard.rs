@@ -9,7 +9,6 @@ use measure::clock::{MILLISECOND_NS, SECOND_NS};
 pub struct Guard {
     /// Clusters on which the guard is active.
     pub when: GuardedClusters,
-    /// Limits of the guard.
     pub limits: GuardLimits,
     /// Time in which the load ramps up from zero to its full rate, in ns.
     pub rise_ns: u64,

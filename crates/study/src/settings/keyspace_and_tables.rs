@@ -4,12 +4,10 @@ pub use workload::Replication;
 
 use serde_json::Value;
 
-/// Settings of the keyspace and its tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Keyspace {
     /// Name of the keyspace. `None` means the name in the workload.
     pub name: Option<String>,
-    /// Replication of the keyspace.
     pub replication: Replication,
     /// True if the study states the replication.
     pub is_replication_stated: bool,

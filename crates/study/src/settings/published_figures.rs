@@ -3,7 +3,6 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// A file of published figures.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PublishedFile {
@@ -60,7 +59,6 @@ pub struct Failure {
     /// Variants of the study to which the claim applies. If the list is empty, the claim applies to
     /// all variants.
     pub variants: Vec<String>,
-    /// Text of the claim.
     pub claim: String,
 }
 

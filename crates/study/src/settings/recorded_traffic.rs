@@ -92,7 +92,6 @@ impl Recordings {
         Recordings(BTreeMap::new())
     }
 
-    /// Adds a recording to the set.
     pub fn add(&mut self, recording: Arc<Recording>) {
         self.0.insert(recording.digest.clone(), recording);
     }
@@ -112,7 +111,6 @@ impl Recordings {
         self.0.get(digest)
     }
 
-    /// Returns all recordings in the set.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Recording>> {
         self.0.values()
     }

@@ -8,7 +8,6 @@ use std::time::Duration;
 /// A fault that a study defines, with its programs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Commands {
-    /// Name of the fault.
     pub name: String,
     /// Program that injects the fault. It exits with 0 on success.
     pub inject: Invocation,

@@ -10,7 +10,6 @@ use serde_json::Map;
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// A kind of fault.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FaultKind {
     /// Name of the kind in studies and in records.
@@ -41,7 +40,6 @@ pub struct FaultKind {
 /// Implementation of a kind of fault.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Means {
-    /// The fault is built in.
     BuiltIn(FaultName),
     /// The fault consists of programs that a study names.
     Programs(Commands),

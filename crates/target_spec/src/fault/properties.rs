@@ -66,9 +66,7 @@ impl Length {
 /// or `all nodes`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hit {
-    /// The node with this index.
     Node(NodeIndex),
-    /// The host with this index.
     Host(HostIndex),
     /// Hosts that the fault separates from other hosts.
     Split(Sides),

@@ -16,7 +16,6 @@ pub struct GuestCell {
     pub units: u64,
 }
 
-/// Returns the CPUs of an instance as a set.
 pub fn cpus(instance: &Instance) -> CpuSet {
     instance.cpus.iter().copied().collect()
 }

@@ -81,7 +81,6 @@ impl CompiledFile {
         }
     }
 
-    /// Returns the compiled program.
     pub fn program(&self) -> &Program {
         &self.program
     }

@@ -106,7 +106,6 @@ pub(super) enum Gen {
         of: Box<Gen>,
         missing: f64,
     },
-    /// Lists and sets.
     List {
         of: Box<Gen>,
         size: Sizes,

@@ -2,7 +2,6 @@
 
 use super::{Token, TokenKind, tokens};
 
-/// The value of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionValue {
     /// A number, a word or a text. A text is without its quotes.

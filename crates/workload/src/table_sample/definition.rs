@@ -24,12 +24,10 @@ type CsvColumns = Vec<(usize, String)>;
 pub enum KeySource<'a> {
     /// Keys of the sample, in a CSV that [`TableSample::keys_csv`] writes.
     Sample {
-        /// Name of the file.
         file: &'a str,
     },
     /// Keys of a CSV that the user provides.
     Csv {
-        /// Name of the file.
         file: &'a str,
         /// Pairs of a table column and the CSV column with its values. All other columns have the
         /// same name in the CSV as in the table.

@@ -12,7 +12,6 @@ const REVISION: &str = "{revision}";
 /// A build, described by the partial study that selects it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Build {
-    /// Name of the build.
     pub name: String,
     /// A partial study, as YAML on one line.
     pub over: String,

@@ -61,7 +61,6 @@ pub fn missing() -> Option<String> {
 
 /// Properties of a test machine.
 pub struct TestMachine<'a> {
-    /// Name of the machine for `ssh`.
     pub name: &'a str,
     /// Login shell of the machine's user.
     pub shell: &'a str,

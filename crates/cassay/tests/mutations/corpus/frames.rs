@@ -10,7 +10,6 @@ use cql::{Consistency, reply};
 /// Name of a frame, and the function that appends the frame to a buffer.
 type Maker<'a> = (&'static str, &'a dyn Fn(&mut Vec<u8>));
 
-/// Returns the frames that the makers write. Each maker writes one frame.
 fn frames(makers: &[Maker<'_>]) -> Texts {
     let frame = |(name, make): &Maker<'_>| {
         let mut out = Vec::new();

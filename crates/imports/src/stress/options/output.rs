@@ -14,7 +14,6 @@ use crate::stress::params::{KnownParam, Params, new};
 /// `no_settings` have an effect in cassay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// Verbosity of the output.
     pub level: Verbosity,
     /// True if the output omits the block `Results:`.
     pub no_summary: bool,
@@ -34,7 +33,6 @@ pub struct Output {
     pub token_range_wrap: bool,
 }
 
-/// Verbosity of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verbosity {
     /// The command line requests almost no output.

@@ -10,7 +10,6 @@ use crate::stress::params::{KnownParam, Pair, new};
 /// The predefined keyspace and the options of its tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaOptions {
-    /// Name of the keyspace.
     pub keyspace: String,
     /// Class of the replication strategy.
     pub replication: String,

@@ -7,7 +7,6 @@ use crate::page::{Dash, Shape};
 
 /// One row of a trial's panels.
 pub struct RowSpec {
-    /// Title of the row.
     pub title: &'static str,
     /// Probe whose series the row shows.
     pub probe: &'static str,
