@@ -7,13 +7,11 @@
 //! scale. So a small difference of all builds, or an unlucky run, does not mislead the search. If
 //! the interval of a build contains the middle between the two ratios, the comparison is undecided.
 
+use crate::autocorrelation::NORMAL_975;
 use std::fmt;
 
 /// Maximum number of times that a build is compared if the result remains undecided.
 pub const ATTEMPTS: usize = 3;
-
-/// Half the length of a 95 % interval of a normal distribution, in standard errors.
-const Z95: f64 = 1.959_964;
 
 /// Result of a comparison, as the ratio of the compared build to the good build.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,27 +23,39 @@ pub struct Effect {
 }
 
 impl Effect {
+    /// Creates an effect. Returns `None` unless all three values are positive and finite, because
+    /// the search uses their logarithms.
+    pub fn new(ratio: f64, ci95: [f64; 2]) -> Option<Effect> {
+        let is_usable = |value: f64| value.ln().is_finite();
+        (is_usable(ratio) && ci95.into_iter().all(is_usable)).then_some(Effect { ratio, ci95 })
+    }
+
     /// Pools several effects, each weighted by its precision (the inverse of its variance, on the
-    /// logarithmic scale). Returns `None` if `all` is empty. If a weight is not finite, a single
-    /// effect is returned unchanged, and several effects result in `None`.
+    /// logarithmic scale). An effect without an error outweighs all others, so the last one is
+    /// returned. Returns `None` if `all` is empty.
     pub fn pooled(all: &[Effect]) -> Option<Effect> {
         let mut sums = (0.0, 0.0);
+        let mut exact = None;
         for effect in all {
             let [low, high] = effect.ci95.map(f64::ln);
-            let error = (high - low) / (2.0 * Z95);
+            let error = (high - low) / (2.0 * NORMAL_975);
             let weight = 1.0 / (error * error);
-            if !weight.is_finite() || !effect.ratio.ln().is_finite() {
-                return all.last().copied().filter(|_| all.len() == 1);
+            if weight.is_finite() {
+                sums = (sums.0 + weight, sums.1 + weight * effect.ratio.ln());
+            } else {
+                exact = Some(*effect);
             }
-            sums = (sums.0 + weight, sums.1 + weight * effect.ratio.ln());
         }
         let (weight, weighted) = sums;
-        (weight > 0.0).then(|| {
-            let (middle, error) = (weighted / weight, weight.sqrt().recip());
-            Effect {
-                ratio: middle.exp(),
-                ci95: [(middle - Z95 * error).exp(), (middle + Z95 * error).exp()],
-            }
+        exact.or_else(|| {
+            (weight > 0.0).then(|| {
+                let (middle, half) = (weighted / weight, NORMAL_975 / weight.sqrt());
+                let ci95 = [(middle - half).exp(), (middle + half).exp()];
+                Effect {
+                    ratio: middle.exp(),
+                    ci95,
+                }
+            })
         })
     }
 
@@ -203,7 +213,10 @@ mod tests {
         let middle = ratio.ln() + error * chance.normal();
         Effect {
             ratio: middle.exp(),
-            ci95: [(middle - Z95 * error).exp(), (middle + Z95 * error).exp()],
+            ci95: [
+                (middle - NORMAL_975 * error).exp(),
+                (middle + NORMAL_975 * error).exp(),
+            ],
         }
     }
 
@@ -375,6 +388,33 @@ mod tests {
             ratio: 0.9,
             ci95: [0.9, 0.9],
         };
-        assert_eq!(Effect::pooled(&[exact]), Some(exact));
+        for all in [
+            vec![exact],
+            vec![one, exact],
+            vec![exact, exact],
+            vec![exact, one],
+        ] {
+            assert_eq!(Effect::pooled(&all), Some(exact), "{all:?}");
+        }
+    }
+    #[test]
+    fn a_search_ends_although_effects_have_no_error() {
+        let exact = |ratio: f64| Effect::new(ratio, [ratio, ratio]).unwrap();
+        let mut seen = vec![SeenBuild::default(); 8];
+        for comparison in 0.. {
+            let Next::Compare { build, .. } = next(&seen, true) else {
+                assert!(matches!(next(&seen, true), Next::Found { build: 5, .. }));
+                return;
+            };
+            assert!(comparison < 8 * ATTEMPTS, "the search does not end");
+            seen[build].effects.push(exact(if build >= 5 { 0.8 } else { 1.0 }));
+        }
+    }
+
+    #[test]
+    fn an_effect_without_finite_logarithms_is_refused() {
+        for (ratio, ci95) in [(0.0, [0.0, 1.0]), (f64::NAN, [0.9, 1.1]), (1.0, [0.0, 2.0])] {
+            assert_eq!(Effect::new(ratio, ci95), None, "{ratio} {ci95:?}");
+        }
     }
 }

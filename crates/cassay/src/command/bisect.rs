@@ -302,10 +302,14 @@ impl Bisection<'_> {
                 run.path.display()
             );
         };
-        let effect = Effect {
-            ratio: found.ratio,
-            ci95,
-        };
+        let effect = Effect::new(found.ratio, ci95).with_context(|| {
+            format!(
+                "{}: the comparison of {name} has the ratio {} with the interval {ci95:?}, and a \
+                 search needs positive, finite values: see the report of the run",
+                run.path.display(),
+                found.ratio
+            )
+        })?;
         Ok((found.metric.clone(), effect))
     }
 
