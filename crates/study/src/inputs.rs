@@ -82,22 +82,28 @@ impl<'a> Inputs<'a> {
         Ok(recording)
     }
 
-    /// Returns the text of a file of the study. The error is a sentence with a remedy.
+    /// Returns the text of a file of the study, such as a workload file. The error is a sentence
+    /// with a remedy.
     pub fn read(&self, name: &str) -> Result<String, String> {
+        self.read_kind(FileKind::Workload, name)
+    }
+
+    /// Returns the text of a file of the study, which may be as large as a file of `kind`.
+    pub fn read_kind(&self, kind: FileKind, name: &str) -> Result<String, String> {
         if let Some(text) = self.read.borrow().get(name) {
             return Ok(text.clone());
         }
         let Some(folder) = self.folder else {
             return Err(format!("this run has no copy of the file {name}"));
         };
-        let text = read_below(folder, name)?;
+        let text = read_below(folder, kind, name)?;
         self.read.borrow_mut().insert(name.to_owned(), text.clone());
         Ok(text)
     }
 
-    /// Returns the text of a file that the command line names, relative to the current folder. The
-    /// error is a sentence with a remedy.
-    pub fn read_own(&self, name: &str) -> Result<String, String> {
+    /// Returns the text of a file of `kind` that the command line names, relative to the current
+    /// folder. The error is a sentence with a remedy.
+    pub fn read_own(&self, kind: FileKind, name: &str) -> Result<String, String> {
         if let Some(text) = self.read.borrow().get(name) {
             return Ok(text.clone());
         }
@@ -105,7 +111,7 @@ impl<'a> Inputs<'a> {
             path: PathBuf::new(),
             open: true,
         };
-        let text = read_below(&here, name)?;
+        let text = read_below(&here, kind, name)?;
         self.read.borrow_mut().insert(name.to_owned(), text.clone());
         Ok(text)
     }
@@ -222,16 +228,37 @@ fn locate(folder: &Folder, name: &str) -> Result<PathBuf, String> {
 ///
 /// # Errors
 /// The file cannot be read, is too large, or is outside the folder.
-pub fn read_below(folder: &Folder, name: &str) -> Result<String, String> {
+pub fn read_below(folder: &Folder, kind: FileKind, name: &str) -> Result<String, String> {
     let path = locate(folder, name)?;
     let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
-    foreign::text(FileKind::Workload, &path).map_err(failed)
+    foreign::text(kind, &path).map_err(failed)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use imports::Tool;
+
+    #[test]
+    fn a_file_that_is_too_large_is_called_by_its_kind() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("m.yaml"), vec![b'#'; 3 << 20]).expect("it is written");
+        let folder = Folder {
+            path: folder.path().to_path_buf(),
+            open: false,
+        };
+        let read = |kind| read_below(&folder, kind, "m.yaml").expect_err("it is too large");
+        let said = read(FileKind::Machines);
+        assert!(
+            said.contains("a list of machines has at most 1048576"),
+            "{said}"
+        );
+        let said = read(FileKind::Workload);
+        assert!(
+            said.contains("a workload file has at most 2097152"),
+            "{said}"
+        );
+    }
 
     #[test]
     fn a_study_reads_no_file_outside_its_folder() {

@@ -10,6 +10,7 @@ use crate::inputs::Inputs;
 use crate::merge::{merge, nested};
 use crate::rules::harmless::is_own_word;
 use crate::settings::Overrides;
+use foreign::FileKind;
 use yaml::{Diagnostics, Limits, Node, Raw, SourceText};
 
 /// Path of the key for the machines of a local target.
@@ -81,9 +82,9 @@ fn read_file(
 ) -> Option<Node> {
     let stands_in_study = item.place.source == 0;
     let text = if stands_in_study || !is_own_word(overrides, item) {
-        inputs.read(name)
+        inputs.read_kind(FileKind::Machines, name)
     } else {
-        inputs.read_own(name)
+        inputs.read_own(FileKind::Machines, name)
     };
     let text = match text {
         Ok(text) => text,

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::diagnostic::{Diagnostics, Place};
-use saphyr_parser::{Event, Parser, ScalarStyle, Span};
+use saphyr_parser::{Event, Parser, ScalarStyle, Span, Tag};
 
 /// Maximum nesting depth. All files of cassay need at most eight levels. The limit is necessary,
 /// because dropping the tree is recursive.
@@ -253,6 +253,15 @@ fn misplaced(text: &str, start: usize) -> Option<String> {
     ))
 }
 
+/// Names of the tags of scalars in the core schema (YAML 1.2.2, section 10.3).
+const SCALAR_TAGS: &[&str] = &["str", "int", "float", "bool", "null"];
+
+/// Returns true for the tag `!`. It makes a scalar a string, and changes no collection (YAML 1.2.2,
+/// section 6.9.1).
+fn is_non_specific(tag: &Tag) -> bool {
+    format!("{}{}", tag.handle, tag.suffix) == "!"
+}
+
 /// A collection whose end has not been read yet.
 struct Open {
     node: Node,
@@ -315,8 +324,17 @@ impl<'a, 'd> Builder<'a, 'd> {
     fn take(&mut self, event: Event<'_>, span: Span) -> Option<()> {
         let place = self.place(span);
         match event {
-            Event::Scalar(text, style, anchor, _) => {
-                let node = if style == ScalarStyle::Plain {
+            Event::Scalar(text, style, anchor, tag) => {
+                let is_string = match tag {
+                    None => style != ScalarStyle::Plain,
+                    Some(tag) if is_non_specific(&tag) => true,
+                    Some(tag) => match self.core_name(&tag, SCALAR_TAGS, &place) {
+                        Some("str") => true,
+                        Some(_) => false,
+                        None => style != ScalarStyle::Plain,
+                    },
+                };
+                let node = if !is_string {
                     Node::plain(&text, place)
                 } else {
                     let raw = Raw::Scalar {
@@ -328,10 +346,14 @@ impl<'a, 'd> Builder<'a, 'd> {
                 self.name(anchor, &node);
                 self.finish(node)?;
             }
-            Event::SequenceStart(anchor, _) => {
+            Event::SequenceStart(anchor, tag) => {
+                tag.filter(|tag| !is_non_specific(tag))
+                    .map(|tag| self.core_name(&tag, &["seq"], &place));
                 self.begin(Raw::List(Vec::new()), place, anchor)?;
             }
-            Event::MappingStart(anchor, _) => {
+            Event::MappingStart(anchor, tag) => {
+                tag.filter(|tag| !is_non_specific(tag))
+                    .map(|tag| self.core_name(&tag, &["map"], &place));
                 self.begin(Raw::Map(Vec::new()), place, anchor)?;
             }
             Event::SequenceEnd | Event::MappingEnd => {
@@ -371,6 +393,28 @@ impl<'a, 'd> Builder<'a, 'd> {
             _ => {}
         }
         Some(())
+    }
+
+    /// Returns the name of a tag of YAML's core schema, if it is one of `names`. Otherwise reports
+    /// the tag as a mistake.
+    fn core_name<'n>(&mut self, tag: &Tag, names: &[&'n str], place: &Place) -> Option<&'n str> {
+        let name = names.iter().find(|name| tag.is_yaml_core_schema() && tag.suffix == **name);
+        if name.is_none() {
+            let handle = if tag.is_yaml_core_schema() {
+                "!!"
+            } else {
+                &tag.handle
+            };
+            let written = format!("{handle}{}", tag.suffix);
+            let message = format!(
+                "a {} cannot have the tag `{written}` here",
+                self.limits.what
+            );
+            let hint = "cassay reads the tags !!str, !!int, !!float, !!bool and !!null of scalars, \
+                        !!seq of lists and !!map of mappings";
+            self.diagnostics.add(place, message, Some(hint.to_owned()));
+        }
+        name.copied()
     }
 
     /// Stores a node under the number of its anchor.

@@ -116,7 +116,7 @@ fn beside(name: &str) -> impl Fn(&str) -> Result<String, String> {
         path: Path::new(name).parent().map(Path::to_owned).unwrap_or_default(),
         open: true,
     };
-    move |file| study::inputs::read_below(&folder, file)
+    move |file| study::inputs::read_below(&folder, FileKind::Workload, file)
 }
 
 /// Returns the parameters of a workload that is used without a study.

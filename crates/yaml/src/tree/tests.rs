@@ -87,6 +87,33 @@ fn deep_nesting_and_second_documents_are_refused() {
 }
 
 #[test]
+fn tags_of_the_core_schema_decide_and_others_are_refused() {
+    let text = "a: !!str 5\nb: !!int \"5\"\nc: ! 5\nd: !!seq [1]\ne: !!map {f: 1}\ng: !!null ''\n";
+    let (node, diagnostics) = parse_text(text);
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
+    let node = node.unwrap();
+    let is_quoted = |path: &str| match &node.find(path).unwrap().raw {
+        Raw::Scalar { quoted, .. } => Some(*quoted),
+        _ => None,
+    };
+    assert_eq!(
+        ["a", "b", "c"].map(is_quoted),
+        [Some(true), Some(false), Some(true)]
+    );
+    assert!(matches!(node.find("g").unwrap().raw, Raw::Null));
+    for (text, tag) in [
+        ("a: !later 5\n", "`!later`"),
+        ("a: !!binary aGk=\n", "`!!binary`"),
+        ("a: !!str [1]\n", "`!!str`"),
+        ("a: !!seq {b: 1}\n", "`!!seq`"),
+    ] {
+        let (_, diagnostics) = parse_text(text);
+        let all = format!("{diagnostics:?}");
+        assert!(all.contains(tag), "{text}: {all}");
+    }
+}
+
+#[test]
 fn aliases_and_merge_keys_are_understood_where_they_are_allowed() {
     let text = "a: &x {k: 1, l: 2}\nb: {<<: *x, l: 3}\nc: *x\n";
     let mut diagnostics = Diagnostics::new(Vec::new());
