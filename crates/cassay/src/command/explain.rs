@@ -92,7 +92,41 @@ fn find<'a>(all: &'a [Meaning], wanted: &str) -> Vec<&'a Meaning> {
     if found.is_empty() || found.len() + by_last.len() <= SHOWN_MAX {
         found.extend(by_last);
     }
+    if found.is_empty() {
+        found = find_words(all, wanted);
+    }
     found
+}
+
+/// Returns the meanings with the longest name that occurs in `wanted`: `in flight` for `operations
+/// in flight`. If there are none, returns the meanings whose names contain `wanted`: `short window`
+/// for `short`.
+fn find_words<'a>(all: &'a [Meaning], wanted: &str) -> Vec<&'a Meaning> {
+    let wanted = words(wanted);
+    let contains = |long: &[String], short: &[String]| {
+        !short.is_empty() && long.windows(short.len()).any(|part| part == short)
+    };
+    let named = |meaning: &Meaning| names(meaning).map(words).collect::<Vec<_>>();
+    let within = |meaning: &Meaning| {
+        // A short name such as `no` says nothing about a longer phrase.
+        let is_most = |name: &Vec<String>| name.len() * 2 >= wanted.len();
+        named(meaning)
+            .into_iter()
+            .filter(|name| is_most(name) && contains(&wanted, name))
+            .map(|name| name.len())
+            .max()
+    };
+    if let Some(longest) = all.iter().filter_map(within).max() {
+        return all.iter().filter(|meaning| within(meaning) == Some(longest)).collect();
+    }
+    let has_wanted = |meaning: &&Meaning| named(meaning).iter().any(|name| contains(name, &wanted));
+    all.iter().filter(has_wanted).collect()
+}
+
+/// Splits a name into words in lower case, without the `s` of a plural.
+fn words(name: &str) -> Vec<String> {
+    let words = name.split([' ', '_', '-', '.']).filter(|word| !word.is_empty());
+    words.map(|word| word.to_lowercase().trim_end_matches('s').to_owned()).collect()
 }
 
 /// Returns the name in lower case, without spaces, `_` and `-`. So users may write a name as on a

@@ -42,6 +42,8 @@ fn terms_of_the_output_are_found_by_their_names() {
         ("3", "the run is invalid"),
         ("exit 3", "the run is invalid"),
         ("exit code 3", "the run is invalid"),
+        ("short", "less than 30 s"),
+        ("operations in flight", "from its send until its answer"),
     ] {
         let texts = texts(wanted);
         assert!(texts.contains(part), "{wanted}: {texts}");
