@@ -16,7 +16,7 @@ use store::record::{
     ChangedSettingRecord, ComparisonRecord, EXPERIMENTS_FOLDER, ExperimentOutcome,
     ExperimentRecord, FindingsRecord, LimitRecord,
 };
-use study::counter_experiment::{self, ChangedSetting, SettingChange};
+use study::counter_experiment::{self, ChangedSetting, MachineCpus, SettingChange};
 
 /// Maximum number of experiments. More are not needed, because the first candidates explain almost
 /// every limit.
@@ -95,7 +95,10 @@ fn experiment(
             "the run has no load at which cassay could repeat the measurement".to_owned(),
         );
     };
-    let cpus = limit.nodes.first().map(|node| node.available);
+    let cpus = MachineCpus {
+        node: limit.nodes.first().map(|node| node.available),
+        client: std::thread::available_parallelism().map_or(1, usize::from),
+    };
     let change = match counter_experiment::change(kind, &variant.tree, cpus) {
         Ok(change) => change,
         Err(reason) => return not_run(reason),

@@ -191,8 +191,7 @@ pub fn workers_on(client: &Client, in_flight: usize, cpus: &[usize]) -> usize {
     }
 }
 
-/// Returns half of the number of CPUs, but at least 1. The other half is for the measured target,
-/// or for the network code of the kernel.
+/// Returns the number of event loops on this machine, if the study sets no number.
 pub fn workers_auto() -> usize {
-    std::thread::available_parallelism().map_or(1, |cpus| (cpus.get() / 2).max(1))
+    Client::workers_auto(std::thread::available_parallelism().map_or(1, usize::from))
 }

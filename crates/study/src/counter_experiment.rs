@@ -6,7 +6,7 @@
 
 use crate::checked_tree::Tree;
 use crate::child_study::{self, ChildStudy, merge};
-use crate::settings::{Study, Variant};
+use crate::settings::{Client, Study, Variant};
 use analysis::limits::LimitKind;
 use analysis::procedure::Point;
 use serde_json::{Map, Value, json};
@@ -42,13 +42,24 @@ pub struct SettingChange {
     overlay: Value,
 }
 
-/// Returns the change that tests a resource, for a variant with the settings in `tree`. `cpus` is
-/// the number of CPUs that a node may use, if known.
+/// Number of CPUs of the measured machines.
+#[derive(Clone, Copy, Debug)]
+pub struct MachineCpus {
+    /// CPUs that a node may use, if known.
+    pub node: Option<f64>,
+    /// CPUs of the machine on which the client runs.
+    pub client: usize,
+}
+
+/// Returns the change that tests a resource, for a variant with the settings in `tree`.
 ///
 /// # Errors
 /// cassay cannot change a setting that affects the resource. The error is the reason.
-pub fn change(kind: LimitKind, tree: &Tree, cpus: Option<f64>) -> Result<SettingChange, String> {
+pub fn change(kind: LimitKind, tree: &Tree, cpus: MachineCpus) -> Result<SettingChange, String> {
     const HOST: &str = "target.local.host";
+    if kind == LimitKind::Client {
+        return client_workers(tree, cpus.client);
+    }
     if tree.find("target.local").is_none() {
         return Err("cassay did not start the nodes, so it cannot change them".to_owned());
     }
@@ -71,7 +82,7 @@ pub fn change(kind: LimitKind, tree: &Tree, cpus: Option<f64>) -> Result<Setting
                     "the nodes have no isolated hosts (`{HOST}`), so cassay cannot limit their CPUs"
                 ));
             }
-            let cpus = cpus.ok_or("cassay does not know the number of CPUs of a node")?;
+            let cpus = cpus.node.ok_or("cassay does not know the number of CPUs of a node")?;
             let to = json!(measure::number::round(cpus * LESS, 3));
             let from = measure::number::short(cpus, 3);
             Ok(SettingChange::one(&quota, from, to, false))
@@ -119,6 +130,33 @@ pub fn change(kind: LimitKind, tree: &Tree, cpus: Option<f64>) -> Result<Setting
         | LimitKind::Caches
         | LimitKind::Shedding => Err("no single setting changes this resource".to_owned()),
     }
+}
+
+/// Returns the change of the client's share of the machine: one event loop more for every four.
+fn client_workers(tree: &Tree, cpus: usize) -> Result<SettingChange, String> {
+    const PATH: &str = "client.workers";
+    if tree.find("client.machines").is_some() || tree.find("client.kubernetes").is_some() {
+        return Err(
+            "several machines apply the load, so cassay cannot enlarge one client".to_owned(),
+        );
+    }
+    let workers = match tree.find(PATH) {
+        Some(Tree::Count(count)) => *count,
+        _ => Client::workers_auto(cpus) as u64,
+    };
+    if workers >= cpus as u64 {
+        return Err(format!(
+            "the client already has {workers} workers on {cpus} CPUs, so only another machine can \
+             enlarge it (`client.machines`)"
+        ));
+    }
+    let more = changed_number(PATH, workers, MORE)?.min(cpus as u64);
+    Ok(SettingChange::one(
+        PATH,
+        workers.to_string(),
+        json!(more),
+        true,
+    ))
 }
 
 /// Returns the change of the commit log's sync: a shorter window if the sync is `group`, and

@@ -15,6 +15,7 @@ mod equal;
 mod faults;
 pub(crate) mod hosts;
 mod lexer;
+mod limits;
 mod machines;
 mod placement;
 mod power;

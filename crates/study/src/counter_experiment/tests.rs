@@ -28,12 +28,18 @@ faults: [{kind: node-pause, at: 1s, for: 1s}]
 variants: {one: {}, two: {window: {measure: 6s}}}
 ";
 
+/// A node with two CPUs, and a client machine with four.
+const CPUS: MachineCpus = MachineCpus {
+    node: Some(2.0),
+    client: 4,
+};
+
 fn study(text: &str) -> Study {
     resolve("s", text, &Overrides::default()).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 
 fn changed(kind: LimitKind, tree: &Tree) -> Result<(String, String, String), String> {
-    let change = change(kind, tree, Some(2.0))?;
+    let change = change(kind, tree, CPUS)?;
     let joined = |of: fn(&ChangedSetting) -> &String| {
         let words: Vec<&str> = change.settings.iter().map(|one| of(one).as_str()).collect();
         words.join(" and ")
@@ -98,7 +104,7 @@ fn each_resource_changes_its_own_setting() {
 fn an_unlimited_resource_is_reduced_or_refused() {
     let free = LIMITED.replace("      cpu_quota: 0.5\n", "");
     let tree = study(&free).variants[0].tree.clone();
-    let change = change(LimitKind::Cpu, &tree, Some(2.0)).unwrap();
+    let change = change(LimitKind::Cpu, &tree, CPUS).unwrap();
     assert_eq!(
         (change.settings[0].to.as_str(), change.enlarges),
         ("1.5", false)
@@ -113,6 +119,35 @@ fn an_unlimited_resource_is_reduced_or_refused() {
     assert!(changed(LimitKind::Cpu, &null.variants[0].tree).is_err());
 }
 
+/// The client of a null target can be enlarged too, because no node has to change.
+#[test]
+fn a_full_client_gets_more_workers_up_to_its_cpus() {
+    let of = |client: &str, cpus: usize| {
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n\
+             procedure: {{fixed: {{threads: 1}}}}\n{client}"
+        );
+        let cpus = MachineCpus {
+            node: None,
+            client: cpus,
+        };
+        let change = change(LimitKind::Client, &study(&text).variants[0].tree, cpus)?;
+        let [setting] = &change.settings[..] else {
+            panic!("{change:?}");
+        };
+        assert!(change.enlarges && setting.setting == "client.workers");
+        Ok::<_, String>((setting.from.clone(), setting.to.clone()))
+    };
+    let pair = |from: &str, to: &str| Ok((from.to_owned(), to.to_owned()));
+    assert_eq!(of("", 2), pair("1", "2"));
+    assert_eq!(of("client: {workers: auto}\n", 16), pair("8", "10"));
+    assert_eq!(of("client: {workers: 3}\n", 16), pair("3", "4"));
+    let said = of("client: {workers: 2}\n", 2).unwrap_err();
+    assert!(said.contains("2 workers on 2 CPUs"), "{said}");
+    let said = of("client: {machines: [here, here]}\n", 8).unwrap_err();
+    assert!(said.contains("several machines"), "{said}");
+}
+
 /// For every change, the experiment resolves to a study with two variants that differ only in the
 /// change.
 #[test]
@@ -120,7 +155,7 @@ fn every_experiment_is_a_study_of_two_variants() {
     let study = study(LIMITED);
     let variant = &study.variants[1];
     for kind in LimitKind::ALL {
-        let Ok(change) = change(kind, &variant.tree, Some(2.0)) else {
+        let Ok(change) = change(kind, &variant.tree, CPUS) else {
             continue;
         };
         let text = text(&study, variant, Point::Threads(64), &change, 4);
@@ -131,17 +166,19 @@ fn every_experiment_is_a_study_of_two_variants() {
         };
         let of = |variant: &Variant| variant.settings.clone();
         assert_eq!(of(as_it_was).target, of(variant).target, "{kind}");
-        assert_ne!(of(changed).target, of(variant).target, "{kind}");
+        let part = |settings: Settings| (settings.target, settings.client);
+        assert_ne!(part(of(changed)), part(of(variant)), "{kind}");
         assert_eq!(of(changed).window.measure_ns, 6_000_000_000, "{kind}");
         assert!(
             of(changed).faults.is_empty() && made.repeat.blocks == 4,
             "{kind}"
         );
-        let same_target = Settings {
+        let same_resources = Settings {
             target: of(as_it_was).target,
+            client: of(as_it_was).client,
             ..of(changed)
         };
-        assert_eq!(same_target, of(as_it_was), "{kind}");
+        assert_eq!(same_resources, of(as_it_was), "{kind}");
         let Workload { name, .. } = of(changed).workload;
         assert_eq!(name, "standard1");
     }

@@ -111,6 +111,13 @@ pub enum Split {
 }
 
 impl Client {
+    /// Returns the number of event loops on a machine with this number of CPUs, if the study sets
+    /// no number: half of the CPUs, but at least one. The other half is for the measured target, or
+    /// for the network code of the kernel.
+    pub fn workers_auto(cpus: usize) -> usize {
+        (cpus / 2).max(1)
+    }
+
     /// Returns the number of workers of each machine, if each client processes a separate part of
     /// the range. Returns an empty list if the clients share the range, or if a number of workers
     /// is not stated.
