@@ -9,7 +9,7 @@ demo:
 # As root on Debian, it first installs missing programs. Otherwise it names them.
 # Without Java 17 and Maven, it skips the tests on a real Cassandra and reports this. With CI set, it fails instead.
 test:
-	@scripts/prerequisites rust java maven ssh musl rpm notebook || scripts/prerequisites --check rust
+	@scripts/prerequisites rust java maven ssh musl rpm notebook browser || scripts/prerequisites --check rust
 	@if scripts/prerequisites --check java maven; then cargo xtask ci; \
 	elif [ -n "$${CI:-}" ]; then exit 1; \
 	else cargo xtask ci --without-cassandra; fi

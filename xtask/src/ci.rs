@@ -48,8 +48,8 @@ const TIDY: &str = "tidy::tests::the_";
 /// Environment variable with the number of rounds of repeating tests. See [`cassandra`].
 const SOAK: &str = "CASSAY_SOAK";
 
-/// Environment variable with the Python program for the test of the documented notebook. See
-/// `crates/cassay/tests/it/null_target/leaving.rs`.
+/// Environment variable with the Python program for the test of the documented notebook
+/// (`crates/cassay/tests/it/null_target/leaving.rs`) and for the tests of pages in a browser.
 const PYTHON: &str = "CASSAY_PYTHON";
 
 /// Environment variable with the line of Cassandra versions for the nodes in tests.
@@ -138,7 +138,7 @@ fn gate(options: &Options) -> Result<()> {
         Ok(())
     })?;
     let skips = Skips::new()?;
-    process::add_environment(notebook());
+    process::add_environment(python());
     let mut seconds = Vec::new();
     let passed = step("tests", &mut || {
         let (passed, taken) = tests(&stored, options.without_cassandra)?;
@@ -157,11 +157,11 @@ fn gate(options: &Options) -> Result<()> {
     skips.tell()
 }
 
-/// Returns the environment variable with the Python that `scripts/prerequisites notebook` has
-/// installed, for the test of the documented notebook. The list is empty if this Python is not
-/// installed, or if the user has set the variable.
-fn notebook() -> Vec<(&'static str, String)> {
-    let python = target().join("notebook/bin/python");
+/// Returns the environment variable with the Python that `scripts/prerequisites` has installed for
+/// `notebook` and `browser`. The list is empty if this Python is not installed, or if the user has
+/// set the variable.
+fn python() -> Vec<(&'static str, String)> {
+    let python = target().join("python/bin/python");
     let is_wanted = python.exists() && std::env::var_os(PYTHON).is_none();
     is_wanted.then(|| (PYTHON, python.display().to_string())).into_iter().collect()
 }

@@ -10,12 +10,23 @@ const SKIPS: &str = "CASSAY_SKIPS";
 
 /// Reports that the running test is omitted because the kernel or the rights of this process do not
 /// permit it. Installing another program would not help.
+#[allow(dead_code, reason = "each test binary uses one of the two reports")]
 pub fn unable(why: &str) {
+    add("unable ", why);
+}
+
+/// Reports that the running test is omitted because a program is not installed.
+#[allow(dead_code, reason = "each test binary uses one of the two reports")]
+pub fn missing(why: &str) {
+    add("", why);
+}
+
+fn add(kind: &str, why: &str) {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("?");
-    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {why}");
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {test}: {why}");
     if let Some(path) = std::env::var_os(SKIPS) {
         let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
-        writeln!(file.expect("the list of skips"), "unable {test}: {why}").expect("a line");
+        writeln!(file.expect("the list of skips"), "{kind}{test}: {why}").expect("a line");
     }
 }

@@ -59,7 +59,7 @@
   function axis(extra) {
     return {
       gridcolor: color("grid"), zerolinecolor: color("grid"), linecolor: color("rule"),
-      title: { font: { size: 12.5 }, standoff: 8 }, tickfont: { size: 12 },
+      title: { font: { size: narrow.matches ? 11 : 12.5 }, standoff: 8 }, tickfont: { size: 12 },
       zeroline: false, ...extra,
     };
   }
@@ -81,6 +81,119 @@
     };
   }
 
+  // Heights in a figure, as in `plotly.rs` and `plotly/buttons.rs`.
+  const MARGINS_PX = 64;
+  const LINE_PX = 16;
+  const BAND_LABEL_PX = 14;
+  // Lines of a panel's title. The text of a longer title is below the figure.
+  const TITLE_LINES = 3;
+  // Side margins of `theme`, with some pixels for a label at the end of an axis.
+  const SIDES_PX = 80;
+  const ruler = document.createElement("canvas").getContext("2d");
+
+  function textPx(text, size) {
+    ruler.font = `${size}px ${getComputedStyle(document.body).fontFamily}`;
+    return ruler.measureText(text).width;
+  }
+
+  // Breaks a text between words, into lines of at most `room` pixels.
+  function wrap(text, size, room) {
+    const lines = [];
+    for (const word of text.split(" ")) {
+      const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
+      if (lines.length && textPx(longer, size) <= room) lines[lines.length - 1] = longer;
+      else lines.push(word);
+    }
+    return lines;
+  }
+
+  // Breaks the titles of panels into lines, and makes the figure higher if the lines need that.
+  function fitTitles(layout, room) {
+    const titles = layout.annotations?.filter((one) => one.xref === "paper" && one.x === 0) ?? [];
+    const axes = Object.entries(layout).filter(([key]) => key.startsWith("yaxis"));
+    const domains = axes.map(([, value]) => value.domain).filter(Boolean);
+    const panelsPx = layout.height - MARGINS_PX;
+    let grow = 1;
+    for (const title of titles) {
+      const lines = wrap(title.text, title.font.size, room);
+      if (lines.length === 1) continue;
+      if (lines.length > TITLE_LINES) {
+        title.whole = title.text;
+        lines.splice(TITLE_LINES, Infinity);
+        lines[TITLE_LINES - 1] = lines[TITLE_LINES - 1].replace(/.{0,2}$/, "…");
+      }
+      title.text = lines.join("<br>");
+      title.align = "left";
+      const isNote = title.yanchor === "top";
+      const edges = isNote
+        ? [0, ...titles.map((other) => other.y).filter((y) => y < title.y)]
+        : domains.map(([bottom]) => bottom).filter((bottom) => bottom >= title.y);
+      const edge = isNote ? Math.max(...edges) : Math.min(...edges);
+      // Above the first panel, the figure has the row of its own title only.
+      const free = Number.isFinite(edge) ? Math.abs(edge - title.y) * panelsPx : LINE_PX;
+      grow = Math.max(grow, (lines.length + (isNote ? 1 : 0.2)) * LINE_PX / free);
+    }
+    layout.height = MARGINS_PX + panelsPx * Math.min(grow, 4);
+  }
+
+  // Arranges the names of bands in rows, so that they do not cover each other in a narrow window.
+  function fitBands(layout, data, room) {
+    const names = layout.annotations?.filter((one) => one.xref === "x" && one.yref === "paper") ?? [];
+    if (!names.length) return;
+    const bands = layout.shapes.filter((shape) => shape.xref === "x");
+    const places = data.flatMap((trace) => trace.x).filter(Number.isFinite);
+    const ends = [...places, ...bands.map((band) => band.x1)];
+    const [first, last] = layout.xaxis.range ?? [0, ends.reduce((a, b) => Math.max(a, b), 1)];
+    const base = Math.min(...names.map((name) => name.yshift));
+    const before = Math.max(...names.map((name) => name.yshift));
+    const free = [];
+    names.forEach((name) => {
+      const width = textPx(name.text, name.font.size) + 6;
+      const at = (name.x - first) / (last - first) * room;
+      // A name that would leave the figure at the right begins further to the left.
+      const from = Math.max(0, Math.min(at, room - width));
+      name.xshift = at < 0 || at > room ? 0 : from - at;
+      let level = free.findIndex((end) => end <= from);
+      if (level < 0) level = free.length;
+      free[level] = from + width;
+      name.yshift = base + level * BAND_LABEL_PX;
+    });
+    const more = base + (free.length - 1) * BAND_LABEL_PX - before;
+    const lift = more / (layout.height - MARGINS_PX);
+    if (layout.legend?.y) layout.legend.y += lift;
+    for (const menu of layout.updatemenus ?? []) menu.y += lift;
+  }
+
+  // Omits the labels of an axis that would cover the label before.
+  function fitTicks(axis, room) {
+    if (!axis?.ticktext || !axis.tickvals?.every(Number.isFinite)) return;
+    const place = axis.type === "log" ? Math.log10 : (value) => value;
+    const all = axis.tickvals.map(place);
+    const span = (all.at(-1) - all[0]) || 1;
+    let end = -Infinity;
+    axis.ticktext = axis.ticktext.map((text, index) => {
+      const middle = (all[index] - all[0]) / span * room;
+      const half = textPx(text, 12) / 2 + 3;
+      if (middle - half < end) return "";
+      end = middle + half;
+      return text;
+    });
+  }
+
+  function fit(figure, layout, width) {
+    const room = width - SIDES_PX;
+    fitTitles(layout, room);
+    fitBands(layout, figure.data, room);
+    fitTicks(layout.xaxis, room);
+    if (!narrow.matches || onPaper()) return;
+    // Labels of neighbouring points would cover each other, so the tooltip shows them.
+    for (const trace of figure.data) {
+      if (!trace.mode?.includes("+text")) continue;
+      trace.mode = trace.mode.replace("+text", "");
+      trace.hovertemplate = `%{text}: ${trace.hovertemplate}`;
+    }
+  }
+
   function paperHeight(height) {
     if (height > TALL_PX) return PAPER_PAGE_PX;
     return Math.min(height, height > 450 ? PAPER_ROWS_PX : PAPER_ROW_PX);
@@ -96,6 +209,7 @@
       if (trace.hovertemplate?.startsWith("%{text}")) trace.text = trace.x.map(percentile);
     }
     const layout = { ...figure.layout, template: theme() };
+    fit(figure, layout, onPaper() ? PAPER_PX : plot.clientWidth);
     if (onPaper()) {
       layout.width = PAPER_PX;
       layout.height = paperHeight(layout.height);
@@ -108,11 +222,40 @@
     plot.style.height = layout.height + "px";
     plot.querySelector("noscript")?.remove();
     plot.drawn = true;
+    showCutNotes(plot, layout);
     return Plotly.react(plot, figure.data, layout, {
       responsive: true, displaylogo: false, typesetMath: false,
       modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
       displayModeBar: narrow.matches ? false : "hover",
-    });
+    }).then(() => keepPanels(plot, layout));
+  }
+
+  // A long legend takes its room from the panels. In a narrow window, the figure becomes higher
+  // instead, because its labels need the room of the panels.
+  function keepPanels(plot, layout) {
+    const missing = layout.height - MARGINS_PX - plot._fullLayout._size.h;
+    if (!narrow.matches || onPaper() || missing < LINE_PX) return undefined;
+    plot.style.height = layout.height + missing + "px";
+    return Plotly.relayout(plot, { height: layout.height + missing });
+  }
+
+  // Text of a figure, whose letters `&`, `<` and `>` are entities.
+  function plain(text) {
+    const area = document.createElement("textarea");
+    area.innerHTML = text;
+    return area.value;
+  }
+
+  // Shows the texts that have more lines than a figure shows below the figure.
+  function showCutNotes(plot, layout) {
+    plot.parentElement.querySelectorAll(".cut-note").forEach((note) => note.remove());
+    for (const { whole } of layout.annotations ?? []) {
+      if (!whole) continue;
+      const note = document.createElement("p");
+      note.className = "foot cut-note";
+      note.textContent = plain(whole);
+      plot.after(note);
+    }
   }
 
   const redraw = () => plots.filter((plot) => plot.drawn).forEach(draw);
@@ -133,6 +276,17 @@
     }
   }
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+
+  // Titles and labels are fitted to the width, so another width needs a new drawing.
+  let resized = null;
+  let widthPx = innerWidth;
+  addEventListener("resize", () => {
+    clearTimeout(resized);
+    resized = setTimeout(() => {
+      if (innerWidth !== widthPx && !onPaper()) redraw();
+      widthPx = innerWidth;
+    }, 150);
+  });
 
   // A link to what stands behind a fold opens it; newer browsers do that by themselves.
   function reveal() {

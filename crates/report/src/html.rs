@@ -302,7 +302,7 @@ fn table(out: &mut String, table: &Table) {
     };
     let _ = write!(
         out,
-        "<div class=\"table\" role=\"region\" aria-label=\"{}\" tabindex=\"0\"><table>",
+        "<div class=\"table\" role=\"group\" aria-label=\"{}\" tabindex=\"0\"><table>",
         escape(label)
     );
     if !table.caption.is_empty() {

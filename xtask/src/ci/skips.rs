@@ -44,8 +44,8 @@ impl Skips {
         let is_missing = text.lines().any(|line| !line.starts_with(UNABLE));
         if is_missing && is_complete_expected() {
             bail!(
-                "{summary}\nhint: `scripts/prerequisites ssh musl rpm notebook` installs the \
-                 programs that tests need; without CI in the environment, tests may be skipped"
+                "{summary}\nhint: `scripts/prerequisites ssh musl rpm notebook browser` installs \
+                 the programs that tests need; without CI in the environment, tests may be skipped"
             );
         }
         println!("== {summary}");

@@ -4,6 +4,9 @@
 //! A [`Lab`] is a folder with the studies, results and clusters of one test. Only the jars come
 //! from the user's cache, where they are read and never changed.
 
+#[path = "../../../linux/src/skip_report.rs"]
+mod skip_report;
+
 use measure::clock::{self, Deadline};
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -13,15 +16,13 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 use store::Run;
 
+pub use skip_report::missing as skip;
+
 /// Time limit for tests that would otherwise hang. No test asserts how fast a machine is.
 pub const HANG_LIMIT: Duration = Duration::from_secs(600);
 
 /// Rules that also judge the machine. On a busy machine they may fail regardless of the program.
 const OF_THE_MACHINE: [&str; 5] = ["V1", "V3", "V4", "V18", "V19"];
-
-/// Environment variable with the path of the file that lists skipped tests. `cargo xtask` reads
-/// this file, because libtest shows no output of a test that passes.
-const SKIPS: &str = "CASSAY_SKIPS";
 
 /// Environment variable with the Cassandra line that `cargo xtask cassandra --line` tests.
 const LINE: &str = "CASSAY_TEST_LINE";
@@ -417,20 +418,6 @@ impl Drop for Started {
         // Both calls fail if the program has already ended. This is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
-    }
-}
-
-/// Reports that the current test is skipped, with the reason. The message appears here and at the
-/// end of the gate.
-pub fn skip(why: &str) {
-    use std::io::Write;
-    let thread = std::thread::current();
-    let test = thread.name().unwrap_or("a test");
-    // libtest captures the message, or shows it with --nocapture. Both cases are fine.
-    let _ = writeln!(std::io::stderr(), "SKIPPED: {test}: {why}");
-    if let Some(path) = std::env::var_os(SKIPS) {
-        let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
-        writeln!(file.expect("the list of skips"), "{test}: {why}").expect("a line");
     }
 }
 

@@ -6,7 +6,7 @@ use report::{RunView, compare, page, text};
 use store::record::{CostComparisonRecord, CostKind, CostRecord, PointRecord};
 
 /// Returns the fixture of three blocks, with two costs at 8 threads and a comparison of disk space.
-fn view() -> RunView {
+pub fn view() -> RunView {
     let mut view = fixture::run(3);
     let at = Some(Point::Threads(8));
     let cost = |cost, mean: f64| CostRecord {

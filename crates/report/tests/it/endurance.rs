@@ -71,8 +71,7 @@ fn shown() -> EnduranceRecord {
     }
 }
 
-#[test]
-fn hours_have_a_series_and_name_drift_growth_and_coincidence() {
+pub fn view() -> report::RunView {
     let mut view = fixture::run(1);
     view.findings.trials[0].endurance = Some(shown());
     view.findings.endured = vec![EnduredRecord {
@@ -94,7 +93,12 @@ fn hours_have_a_series_and_name_drift_growth_and_coincidence() {
         mean_ms_change: Some(0.23),
         ..EnduredRecord::default()
     }];
-    let page = page(&view);
+    view
+}
+
+#[test]
+fn hours_have_a_series_and_name_drift_growth_and_coincidence() {
+    let page = page(&view());
     let said = text(&page);
     for part in [
         "the data does not show whether the throughputs are within 4.00 % of each other",

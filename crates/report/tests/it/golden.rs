@@ -84,8 +84,8 @@ fn several_blocks_become_one_row_with_the_spread_between_them() {
     expect_file!["golden/blocks.txt"].assert_eq(&text(&page));
 }
 
-#[test]
-fn a_comparison_matches_points_and_lists_what_differs() {
+/// Returns the page of two runs, of which the second is faster.
+pub fn comparison() -> Page {
     let (a, mut b) = (fixture::run(3), fixture::run(3));
     b.name = "vtopology/20261121T081500Z".into();
     b.facts[3].1 = "21.0.4".into();
@@ -94,7 +94,12 @@ fn a_comparison_matches_points_and_lists_what_differs() {
         trial.all.ops_per_s *= 1.10 + 0.01 * (index % 3) as f64;
     }
     b.findings.trials.retain(|t| t.point != Some(Point::Threads(4)));
-    let page = compare(&a, &b);
+    compare(&a, &b)
+}
+
+#[test]
+fn a_comparison_matches_points_and_lists_what_differs() {
+    let page = comparison();
     keep("compare", &page);
     expect_file!["golden/compare.txt"].assert_eq(&text(&page));
 }

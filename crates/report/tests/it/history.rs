@@ -25,6 +25,13 @@ const USUAL: RunDifferences<'_> = RunDifferences {
     verdict: "valid",
 };
 
+const SLOWER: RunDifferences<'_> = RunDifferences {
+    ops_per_s: 8_500.0,
+    heap: "512MiB",
+    cassay: "0.2.0",
+    ..USUAL
+};
+
 fn write(results: &Path, told: &RunDifferences<'_>) -> PathBuf {
     let shapes = &fixture::shapes(1)[..1];
     let mut plan = fixture::plan(shapes);
@@ -86,6 +93,13 @@ fn read_history(results: &Path) -> History {
     )
 }
 
+/// Returns the page of twelve runs, of which the last four are slower.
+pub fn slower_page() -> report::Page {
+    let folder = tempfile::tempdir().expect("a folder");
+    twelve(folder.path(), &SLOWER);
+    history(&read_history(folder.path()))
+}
+
 fn data(of: &History) -> Value {
     serde_json::from_str(&json(&history(of))).expect("JSON")
 }
@@ -99,13 +113,7 @@ fn series<'v>(data: &'v Value, metric: &str) -> &'v Value {
 #[test]
 fn a_change_is_named_with_its_run_and_what_differs_there() {
     let folder = tempfile::tempdir().expect("a folder");
-    let slower = RunDifferences {
-        ops_per_s: 8_500.0,
-        heap: "512MiB",
-        cassay: "0.2.0",
-        ..USUAL
-    };
-    let runs = twelve(folder.path(), &slower);
+    let runs = twelve(folder.path(), &SLOWER);
     let of = read_history(folder.path());
     let stamp = runs[8].file_name().unwrap().to_str().unwrap();
     let data = data(&of);

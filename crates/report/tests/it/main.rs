@@ -4,6 +4,7 @@
 //! To look at the pages: `CASSAY_REPORT_OUT=/tmp/pages cargo test -p report`.
 
 mod answers;
+mod browser;
 mod colours;
 mod costs;
 mod endurance;

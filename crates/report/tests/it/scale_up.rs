@@ -173,6 +173,11 @@ fn usual() -> ScaleUpRecord {
     }
 }
 
+/// Returns a run with two arms.
+pub fn view() -> RunView {
+    run(vec![planned(), usual()])
+}
+
 fn run(arms: Vec<ScaleUpRecord>) -> RunView {
     let mut view = fixture::run(1);
     view.findings.scale_ups = arms;
