@@ -20,10 +20,7 @@ use versions::Release;
 #[derive(Clone, Debug)]
 pub enum Metrics {
     ByAgent(Jolokia),
-    ByTables {
-        node: SocketAddr,
-        access: Access,
-    },
+    ByTables { node: SocketAddr, access: Access },
 }
 
 /// Reader that repeatedly reads a fixed set of MBean attributes.

@@ -14,7 +14,7 @@ const METADATA: &str = "org.apache.cassandra.tcm:type=CMSOperations";
 
 /// Interval between two status checks of a repair, which runs asynchronously.
 const REPAIR_POLL: Duration = Duration::from_millis(200);
-/// Time limit for a new repair to appear in `ParentRepairSessionsStatus`.
+/// Time limit for a new repair to appear in the status of repair sessions.
 const REPAIR_BEGINS: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,9 +59,7 @@ pub enum UpgradeStep {
     /// Drains the node.
     Drain,
     /// Upgrades the SSTables of keyspaces that are not in the newest format.
-    Sstables {
-        keyspaces: Vec<String>,
-    },
+    Sstables { keyspaces: Vec<String> },
     /// Initialises the cluster metadata log. This is the last step of an upgrade to a release with
     /// this log.
     BeginMetadataLog,

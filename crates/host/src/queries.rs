@@ -81,13 +81,9 @@ pub enum Query {
     /// excludes further faults. The answer is [`QueryAnswer::VolumeTaken`].
     VolumeTaken,
     /// Free space on the disk of a folder. The answer is [`QueryAnswer::Space`].
-    Space {
-        folder: PathBuf,
-    },
+    Space { folder: PathBuf },
     /// File system that is mounted at a folder. The answer is [`QueryAnswer::Mount`].
-    Mount {
-        folder: PathBuf,
-    },
+    Mount { folder: PathBuf },
     /// Bytes of a file, both as a reader gets them and as they are on disk. The answer is
     /// [`QueryAnswer::Bytes`].
     Bytes {

@@ -69,9 +69,7 @@ pub enum Latency {
         to_ns: u64,
     },
     /// Exponentially distributed latencies. A response may overtake an earlier one.
-    Exponential {
-        mean_ns: u64,
-    },
+    Exponential { mean_ns: u64 },
 }
 
 /// A periodic stall. During a stall, the server sends no responses. At the end of the stall, it

@@ -49,9 +49,7 @@ pub enum Request<'a> {
         parameters: Parameters<'a>,
     },
     /// Registers for events.
-    Register {
-        events: Vec<EventKind>,
-    },
+    Register { events: Vec<EventKind> },
 }
 
 /// A statement within a batch.

@@ -47,7 +47,7 @@ fn total(files: &Files) -> usize {
 
 impl Compact {
     /// Describes the running compactions of this fault. A compaction belongs to the fault if it has
-    /// at least as many inputs as the table had files. An ordinary compaction has so many inputs
+    /// at least as many inputs as the table had files. An ordinary compaction has that many inputs
     /// only in tables with few files.
     fn at_work(&mut self, world: &mut dyn Client, limit: Duration) -> Result<Vec<String>> {
         let mut words = Vec::new();

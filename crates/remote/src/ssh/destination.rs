@@ -52,7 +52,10 @@ impl Eq for Fate {}
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DestinationKind {
     /// Machine, with the name that `ssh` uses.
-    Machine { ssh: String, is_root_wanted: bool },
+    Machine {
+        ssh: String,
+        is_root_wanted: bool,
+    },
     Pod(Pod),
 }
 

@@ -106,7 +106,10 @@ impl std::error::Error for UnreachedMachines {}
 /// Problem that prevents the start of an agent.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    Told { cause: String, hint: Option<String> },
+    Told {
+        cause: String,
+        hint: Option<String>,
+    },
     /// The connection to the destination has ended, or the destination does not answer.
     BrokeOff(End),
 }

@@ -23,9 +23,7 @@ type CsvColumns = Vec<(usize, String)>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeySource<'a> {
     /// Keys of the sample, in a CSV that [`TableSample::keys_csv`] writes.
-    Sample {
-        file: &'a str,
-    },
+    Sample { file: &'a str },
     /// Keys of a CSV that the user provides.
     Csv {
         file: &'a str,
