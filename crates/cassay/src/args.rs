@@ -7,6 +7,7 @@ mod bisect;
 mod examples;
 mod hosts;
 mod secret_values;
+mod serve;
 mod ssh;
 mod studies;
 mod supply;
@@ -20,6 +21,7 @@ pub use bisect::BisectArgs;
 pub use examples::command;
 pub use hosts::{HostsCommand, InsideArgs, KubernetesCommand, RbacArgs};
 pub use secret_values::unseen;
+pub use serve::{ServeArgs, WatchArgs};
 pub use ssh::{BrokenArgs, CleanArgs, Elsewhere, MachineAt, SshArgs, WayInArgs};
 pub use studies::{CopyArgs, DemoArgs, DemoTarget, PlanArgs, StudiesCommand};
 pub use supply::{FetchArgs, SupplyCommand, SupplyExportArgs, SupplyImportArgs};
@@ -113,6 +115,13 @@ pub enum Command {
     Delete(DeleteArgs),
     /// Show the results of a run.
     Show(ShowArgs),
+    /// Show a run that is running elsewhere, until it ends. Ctrl-C ends only the view.
+    Watch(WatchArgs),
+    /// Show the runs in a browser: their list, reports, comparisons, and running runs.
+    ///
+    /// The server only reads. It listens on a loopback address, unless --listen names another
+    /// address. It also has metrics in the format of OpenMetrics, at the address /metrics.
+    Serve(ServeArgs),
     /// Show the results of a study over all its runs, when the results changed, and which settings
     /// changed with them.
     History(HistoryArgs),

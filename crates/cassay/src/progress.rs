@@ -6,6 +6,7 @@
 
 mod braille_curve;
 mod full_screen;
+mod live_state;
 mod machines;
 mod plain_lines;
 mod run_state;
@@ -18,6 +19,7 @@ use engine::Event;
 use full_screen::Now;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use live_state::Clocks;
 use measure::clock;
 use measure::number::about_durations;
 pub use plain_lines::{FigureColumns, tone_of};
@@ -29,6 +31,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use store::live::{LiveEnd, LiveRun};
 use study::units;
 
 /// Maximum time without output in plain mode, so that a waiting user sees that the run is alive.
@@ -145,6 +148,48 @@ impl Show {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Shows the state of a run that another process runs. Prints a line for each phase and each
+    /// trial that is new since the last call.
+    pub fn follow(&mut self, live: &LiveRun) {
+        let clocks = Clocks {
+            now_ns: clock::now_ns(),
+            unix_ns: clock::unix_ns(),
+        };
+        let state = live_state::run_state(live, clocks);
+        let before = std::mem::replace(&mut *self.shared.state(), state);
+        let is_first = before.study.is_empty();
+        if is_first {
+            let finished = live.finished().count();
+            let trials = units::trials(live.trials.len(), live.trials.len());
+            terminal::say(&format!("{}: {trials}, {finished} finished", live.name));
+            if self.manner == Manner::Screen && live.state == store::RunState::Running {
+                self.painter = Screen::take().and_then(|screen| paint(screen, &self.shared));
+            }
+        }
+        let names = live.trials.iter().map(|trial| trial.name.as_str());
+        let columns = FigureColumns::for_lines(terminal::size().columns, names);
+        for (index, trial) in live.trials.iter().enumerate() {
+            if before.trials.get(index).is_some_and(|trial| trial.end.is_some()) {
+                continue;
+            }
+            match &trial.end {
+                Some(LiveEnd::Finished(found)) => {
+                    let figures = live_state::figures(found);
+                    terminal::say_line(&columns.finished(&trial.name, &figures));
+                }
+                Some(LiveEnd::Failed(reason)) => {
+                    terminal::say(&format!("  {}: failed: {reason}", trial.name));
+                }
+                Some(LiveEnd::LeftOut(_)) | None => {}
+            }
+        }
+        let phase = (live.current, live.phase.name.as_str());
+        let is_new = phase != (before.current, before.phase.name);
+        if is_new && !live.phase.name.is_empty() && live.state == store::RunState::Running {
+            self.phase(clocks.now_ns);
         }
     }
 

@@ -24,7 +24,8 @@ use std::sync::LazyLock;
 /// Style sheet of a page. It begins with the rules for figures, which exported figures also use.
 const STYLE: &str = concat!(
     include_str!("../assets/figure.css"),
-    include_str!("../assets/report.css")
+    include_str!("../assets/report.css"),
+    include_str!("../assets/server.css")
 );
 const SCRIPT: &str = include_str!("../assets/report.js");
 /// Chart library plotly.js, compressed by gzip. `assets/plotly/README.md` states its version and
@@ -45,13 +46,22 @@ fn policy(scripts: &Scripts) -> String {
     if scripts.icicles {
         allowed.push(digest(icicle::SCRIPT));
     }
+    if let Some(live) = scripts.live {
+        allowed.push(digest(live));
+    }
     if allowed.is_empty() {
         allowed.push("'none'".to_owned());
     }
+    // Only a page that its server updates may send a request, and only to this server.
+    let connect = if scripts.live.is_some() {
+        "connect-src 'self'; "
+    } else {
+        ""
+    };
     let scripts = allowed.join(" ");
     format!(
         "default-src 'none'; style-src-elem {} {}; style-src-attr 'unsafe-inline'; \
-         script-src {scripts}; img-src data: blob:; base-uri 'none'; form-action 'none'",
+         script-src {scripts}; {connect}img-src data: blob:; base-uri 'none'; form-action 'none'",
         digest(&style()),
         digest("")
     )
@@ -60,6 +70,16 @@ fn policy(scripts: &Scripts) -> String {
 struct Scripts {
     charts: bool,
     icicles: bool,
+    live: Option<&'static str>,
+}
+
+/// Returns the policy of a page without scripts whose forms go to its own server.
+pub(crate) fn form_policy() -> String {
+    let style = BASE64.encode(Sha256::digest(style()));
+    format!(
+        "default-src 'none'; style-src-elem 'sha256-{style}'; style-src-attr 'unsafe-inline'; \
+         base-uri 'none'; form-action 'self'"
+    )
 }
 
 fn style() -> String {
@@ -80,24 +100,39 @@ const ON_PAPER: &str = "A printed report contains the answer and the first chart
      print a whole section, open it in the browser first.";
 
 pub fn html(page: &Page) -> String {
-    let body = body(page);
+    document(page, &Additions::default()).html
+}
+
+/// Additions of a server to a page. A file has none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Additions<'a> {
+    /// Links at the top of the page, as pairs of an address and a text.
+    pub links: &'a [(&'a str, &'a str)],
+    /// Script that updates the page by events from the server.
+    pub live_script: Option<&'static str>,
+    /// Interval at which a browser without scripts loads the page again, s.
+    pub refresh_s: Option<u32>,
+}
+
+/// A page as HTML, and the content security policy for its HTTP header.
+#[derive(Clone, Debug)]
+pub struct Document {
+    pub html: String,
+    pub policy: String,
+}
+
+/// Renders a page with the additions of a server.
+pub fn document(page: &Page, additions: &Additions<'_>) -> Document {
+    let body = body(page, additions);
     let scripts = Scripts {
         charts: body.contains("class=\"plot\""),
         icicles: body.contains("class=\"icicle\""),
+        live: additions.live_script,
     };
     let library = if scripts.charts { packed_library() } else { "" };
     let mut out = String::with_capacity(body.len() + library.len() + 64 * 1024);
-    out.push_str("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-    let _ = writeln!(
-        out,
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{}</title>\n<style>{}</style>\n</head>",
-        policy(&scripts),
-        escape(&page.title),
-        style()
-    );
+    let policy = policy(&scripts);
+    head_of_page(&mut out, &page.title, &policy, additions.refresh_s);
     out.push_str(&body);
     if scripts.icicles {
         let _ = writeln!(out, "<script>{}</script>", icicle::SCRIPT);
@@ -110,7 +145,52 @@ pub fn html(page: &Page) -> String {
         out.push_str("</script>\n");
         let _ = writeln!(out, "<script>{}</script>", script());
     }
+    if let Some(live) = scripts.live {
+        let _ = writeln!(out, "<script>{live}</script>");
+    }
     out.push_str("</body>\n</html>\n");
+    Document { html: out, policy }
+}
+
+/// Writes the start of a page, up to the end of its `head` element.
+pub(crate) fn head_of_page(out: &mut String, title: &str, policy: &str, refresh_s: Option<u32>) {
+    out.push_str("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    let _ = writeln!(
+        out,
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{}</title>\n<style>{}</style>",
+        escape(title),
+        style()
+    );
+    if let Some(seconds) = refresh_s {
+        let _ = writeln!(
+            out,
+            "<noscript><meta http-equiv=\"refresh\" content=\"{seconds}\"></noscript>"
+        );
+    }
+    out.push_str("</head>\n");
+}
+
+/// Returns the parts of a page that a server updates, by their anchors: the top, and each section.
+pub fn parts(page: &Page) -> Vec<(String, String)> {
+    let mut parts = vec![(HEADLINE_ID.to_owned(), live_headline(page))];
+    for one in page.sections() {
+        let mut out = String::new();
+        section(&mut out, one);
+        parts.push((one.id.to_owned(), out));
+    }
+    parts
+}
+
+/// Anchor of the top of a page that a server updates.
+const HEADLINE_ID: &str = "live-headline";
+
+fn live_headline(page: &Page) -> String {
+    let mut out = format!("<div id=\"{HEADLINE_ID}\">");
+    headline::headline(&mut out, &page.headline);
+    out.push_str("</div>\n");
     out
 }
 
@@ -142,9 +222,14 @@ pub fn escape_json(json: &str) -> String {
     json.replace('<', "\\u003c")
 }
 
-fn body(page: &Page) -> String {
+fn body(page: &Page, additions: &Additions<'_>) -> String {
     let mut out = String::from("<body>\n<main>\n");
-    headline::headline(&mut out, &page.headline);
+    server_links(&mut out, additions.links);
+    if additions.live_script.is_some() {
+        out.push_str(&live_headline(page));
+    } else {
+        headline::headline(&mut out, &page.headline);
+    }
     out.push_str("<nav aria-label=\"Contents\">");
     page.folds.iter().for_each(|fold| link(&mut out, fold.id, &fold.title));
     out.push_str("</nav>\n");
@@ -154,6 +239,18 @@ fn body(page: &Page) -> String {
     }
     out.push_str("</main>\n");
     out
+}
+
+/// Writes the links to other pages of the server.
+pub(crate) fn server_links(out: &mut String, links: &[(&str, &str)]) {
+    if links.is_empty() {
+        return;
+    }
+    out.push_str("<p class=\"links server\">");
+    for (address, text) in links {
+        let _ = write!(out, "<a href=\"{}\">{}</a> ", escape(address), escape(text));
+    }
+    out.push_str("</p>\n");
 }
 
 fn link(out: &mut String, id: &str, title: &str) {
@@ -282,7 +379,7 @@ fn marks(out: &mut String, marks: &[Mark]) {
     out.push_str("</ul>\n");
 }
 
-fn class(tone: Tone) -> &'static str {
+pub(crate) fn class(tone: Tone) -> &'static str {
     match tone {
         Tone::Plain => "plain",
         Tone::Muted => "muted",
@@ -355,7 +452,7 @@ fn row(out: &mut String, row: &Row, columns: &[Column]) {
 
 /// Escapes a path as a relative URL. For any file name, a browser treats the URL as a path and
 /// never as a script.
-fn escape_path(path: &str) -> String {
+pub(crate) fn escape_path(path: &str) -> String {
     let mut out = String::from(if path.starts_with('.') { "" } else { "./" });
     for byte in path.bytes() {
         if byte.is_ascii_alphanumeric() || b"/-_.~+=".contains(&byte) {

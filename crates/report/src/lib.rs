@@ -18,6 +18,7 @@ mod html;
 mod icicle;
 mod json;
 mod junit;
+mod live_page;
 mod markdown;
 mod merged_points;
 mod number;
@@ -28,6 +29,7 @@ mod png;
 mod probe_series;
 mod read;
 mod run;
+mod run_list;
 mod run_view;
 mod sections;
 mod svg;
@@ -39,9 +41,10 @@ pub use compare::{Side, compare, compare_all};
 pub use export_figures::{FigureFile, figures};
 pub use history::figure::history;
 pub use history::{History, otava};
-pub use html::html;
+pub use html::{Additions, Document, document, html, parts};
 pub use json::json;
 pub use junit::junit;
+pub use live_page::{LIVE_SCRIPT, live_page};
 pub use markdown::markdown;
 
 /// Returns the figure at the top of a page, as a self-contained SVG file. `None` for a run without
@@ -57,6 +60,7 @@ pub use page::{
 #[cfg(feature = "png")]
 pub use png::png;
 pub use run::page;
+pub use run_list::{ListFilter, RunEntry, message_page, run_list};
 #[cfg(not(feature = "png"))]
 pub use without_png::png;
 

@@ -68,6 +68,34 @@ impl Buckets {
         self.count
     }
 
+    /// Adds the buckets of another sum.
+    pub(crate) fn add_buckets(&mut self, other: &Buckets) {
+        let held: Vec<BucketCount> = other.held().collect();
+        self.add(&held);
+    }
+
+    /// Returns the sum of all values in ns, with the middle of its bucket for each value.
+    pub(crate) fn sum_ns(&self) -> f64 {
+        self.held().map(|(bucket, count)| count as f64 * middle_of(bucket)).sum()
+    }
+
+    /// Returns the number of values up to each bound. A bucket counts if its middle is within the
+    /// bound. The bounds must be in ascending order.
+    pub(crate) fn counts_at_most(&self, bounds_ns: &[u64]) -> Vec<u64> {
+        let mut held = self.held().peekable();
+        let mut seen = 0;
+        let mut counts = Vec::with_capacity(bounds_ns.len());
+        for bound in bounds_ns {
+            while let Some((_, count)) =
+                held.next_if(|(bucket, _)| middle_of(*bucket) <= *bound as f64)
+            {
+                seen += count;
+            }
+            counts.push(seen);
+        }
+        counts
+    }
+
     fn held(&self) -> impl Iterator<Item = BucketCount> {
         bits(&self.held).map(|bucket| (bucket as u32, self.counts[bucket]))
     }

@@ -215,6 +215,16 @@ impl Iterator for HlogReader {
     }
 }
 
+/// Parses a whole line of a log. `place` names the line in errors. Returns `None` for a comment and
+/// for the legend.
+pub(crate) fn entry_of(line: &str, place: String) -> Result<Option<Entry>> {
+    let line = line.trim_end_matches('\r');
+    if line.is_empty() || line.starts_with(['#', '"']) {
+        return Ok(None);
+    }
+    parse(line, place).map(Some)
+}
+
 /// Parses the time in a comment line `#[BaseTime: 1766000000.250 (seconds since epoch)]`.
 fn base_time(line: &str) -> Option<f64> {
     let words = line.strip_prefix("#[BaseTime: ")?;

@@ -34,6 +34,7 @@ mod journal;
 pub mod json;
 mod ledger;
 mod limits;
+pub mod live;
 mod looks;
 mod measured_window;
 mod merged_kinds;

@@ -73,12 +73,15 @@ impl MergedKinds {
     }
 
     fn is_part(&self, entry: &Entry) -> bool {
-        let kind = PHASES
-            .iter()
-            .find_map(|phase| entry.tag.strip_prefix(*phase))
-            .unwrap_or(&entry.tag);
+        let kind = kind_in_tag(&entry.tag);
         self.parts.iter().any(|part| part == kind || *part == entry.tag)
     }
+}
+
+/// Returns the kind of operation in a tag. It equals the tag for operations of the measured
+/// population.
+pub(crate) fn kind_in_tag(tag: &str) -> &str {
+    PHASES.iter().find_map(|phase| tag.strip_prefix(*phase)).unwrap_or(tag)
 }
 
 /// Returns the next line if it belongs to the interval that begins at `start_s`. Returns a damaged

@@ -283,7 +283,7 @@ impl SalvagedRun {
 const PROBE_ENDING: &str = ".ndjson";
 
 /// Returns the folder of the run that `path` refers to. `path` is this folder, or a file in it.
-fn locate(path: &Path) -> Result<PathBuf> {
+pub(crate) fn locate(path: &Path) -> Result<PathBuf> {
     let path = if path.is_file() {
         path.parent().unwrap_or(path)
     } else {

@@ -24,10 +24,15 @@ use std::fs::{self, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Maximum number of runs of one study within one second. If this number is reached, the caller has
 /// a bug.
 const STAMP_ATTEMPTS_MAX: u32 = 1000;
+
+/// Number of further attempts to lock the journal, and the pause before each of them.
+const LOCK_ATTEMPTS: u32 = 5;
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 /// Maximum number of links that cassay follows from a path. Linux has the same limit.
 const LINKS_MAX: u32 = 40;
@@ -406,8 +411,19 @@ fn make_stamped(folder: &Path, unix_ns: u64) -> Result<(PathBuf, String)> {
     );
 }
 
+/// Locks the journal. A reader that looks for a writer holds the lock for a few microseconds, so a
+/// failure counts only if it persists.
 fn lock(journal: LineWriter, run: &Path) -> Result<LineWriter> {
-    match journal.file().try_lock() {
+    let try_lock = || journal.file().try_lock();
+    let mut locked = try_lock();
+    for _ in 0..LOCK_ATTEMPTS {
+        if !matches!(locked, Err(fs::TryLockError::WouldBlock)) {
+            break;
+        }
+        clock::sleep(LOCK_PAUSE);
+        locked = try_lock();
+    }
+    match locked {
         Ok(()) => Ok(journal),
         Err(fs::TryLockError::WouldBlock) => bail!(
             "another process is writing {}; wait until that process ends, or stop it",

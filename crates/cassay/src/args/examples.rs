@@ -235,6 +235,29 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "serve",
+        &[
+            (
+                "cassay serve",
+                "Shows the runs at http://127.0.0.1:7070/. ssh -L forwards this port.",
+            ),
+            (
+                "cassay serve /data/results --listen 10.0.0.5:7070 --token file:token",
+                "Shows the runs to readers on other machines that know the token.",
+            ),
+        ],
+    ),
+    (
+        "watch",
+        &[
+            ("cassay watch", "Shows the newest run of this machine."),
+            (
+                "cassay watch http://10.0.0.5:7070 --token file:token",
+                "Shows the run of another machine, by its server.",
+            ),
+        ],
+    ),
+    (
         "export",
         &[
             (

@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use yaml::without_secrets;
 
 /// Parts of the names of option values that may contain a secret: `NAME=SOURCE`,
-/// `attach:HOST[:PORT]`, `TARGET`.
-const SECRET: [&str; 3] = ["=", "attach:", "TARGET"];
+/// `attach:HOST[:PORT]`, `TARGET`, `--token`.
+const SECRET: [&str; 4] = ["=", "attach:", "TARGET", "--token"];
 
 /// Masks the secrets in a command-line error. If clap refused the value of one of the options in
 /// [`SECRET`], keeps only the name in that value.
@@ -79,6 +79,8 @@ mod tests {
             "target up --set Password=hunter2",
             "doctor --target cassandra:hunter2@db1",
             "clean --target null attach:u:hunter2@db1",
+            "serve --token hunter2",
+            "watch --token=hunter2",
         ] {
             let words = words.split(' ');
             let parsed = super::super::command()

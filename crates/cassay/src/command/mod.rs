@@ -26,6 +26,8 @@ pub mod plan;
 pub mod report;
 pub mod run;
 pub mod schema;
+pub mod serve;
+mod server_token;
 pub mod show;
 pub mod snapshot;
 pub mod studies;
@@ -34,6 +36,7 @@ pub mod tag;
 pub mod target;
 mod target_from_args;
 pub mod topology;
+pub mod watch;
 pub mod workload;
 
 use crate::args::{SshArgs, StudyArgs, WayInArgs};

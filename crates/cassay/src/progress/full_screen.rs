@@ -71,7 +71,7 @@ pub fn view(state: &RunState, size: Size, now: &Now) -> Vec<Line> {
     lines.extend(space);
     let rows = size.rows.saturating_sub(lines.len() + 1);
     if now.has_help {
-        lines.extend(help());
+        lines.extend(help(state));
     } else if size.columns >= WIDE {
         let left = size.columns * 3 / 5;
         let said = messages(state, size.columns - left - 2, rows);
@@ -87,7 +87,7 @@ pub fn view(state: &RunState, size: Size, now: &Now) -> Vec<Line> {
         lines.extend(messages(state, size.columns, said));
     }
     lines.resize(size.rows.saturating_sub(1), Line::default());
-    lines.push(keys(now));
+    lines.push(keys(state, now));
     lines.into_iter().map(|line| line.fitted(size.columns)).collect()
 }
 
@@ -99,9 +99,9 @@ fn title(state: &RunState, size: Size, now: &Now) -> Line {
         _ => String::new(),
     };
     let right = match (now.is_ending, state.current.is_some()) {
-        (true, _) => "stopping all processes that cassay started".to_owned(),
-        (false, true) => format!("{} left{ends}", about_duration(left_s)),
-        (false, false) => String::new(),
+        (true, _) if !state.is_elsewhere => "stopping all processes that cassay started".to_owned(),
+        (_, true) => format!("{} left{ends}", about_duration(left_s)),
+        (_, false) => String::new(),
     };
     let mut begin = Line::default().with(Tone::Strong, &state.study);
     if let Some((place, name)) = state.current() {
@@ -322,20 +322,25 @@ fn messages(state: &RunState, columns: usize, rows: usize) -> Vec<Line> {
         .collect()
 }
 
-fn keys(now: &Now) -> Line {
-    let text = if now.has_help {
-        "? back"
-    } else {
-        "q leaves this screen · ? shows help · Ctrl-C stops the run"
+fn keys(state: &RunState, now: &Now) -> Line {
+    let text = match (now.has_help, state.is_elsewhere) {
+        (true, _) => "? back",
+        (false, true) => "q leaves this screen · ? shows help · Ctrl-C ends this view, not the run",
+        (false, false) => "q leaves this screen · ? shows help · Ctrl-C stops the run",
     };
     Line::default().with(Tone::Faint, text)
 }
 
-fn help() -> Vec<Line> {
+fn help(state: &RunState) -> Vec<Line> {
+    let ctrl_c = if state.is_elsewhere {
+        "Ctrl-C  end this view; the run continues"
+    } else {
+        "Ctrl-C  stop the run and its processes; `cassay resume` continues it"
+    };
     [
         "q       leave this screen; the run continues, and cassay prints lines",
         "?       this help",
-        "Ctrl-C  stop the run and its processes; `cassay resume` continues it",
+        ctrl_c,
         "",
         "Curves: each column shows two seconds, newest on the right. The axis starts at 0.",
         "Verdicts: valid, suspect (read the reasons), or invalid (draw no conclusions).",

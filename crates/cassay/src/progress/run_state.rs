@@ -47,6 +47,8 @@ pub struct RunState {
     pub measured_from_ns: Option<u64>,
     /// Messages to the user, oldest first.
     pub messages: VecDeque<String>,
+    /// True if another process runs the run, so that Ctrl-C ends only this view.
+    pub is_elsewhere: bool,
 }
 
 /// A trial of the plan, and its result once the trial has ended.

@@ -20,6 +20,7 @@ mod requests;
 mod screen;
 mod screening;
 mod searches;
+mod serving;
 mod tuning;
 mod verdicts;
 mod watching;
