@@ -6,11 +6,13 @@ mod authoring;
 mod bisect;
 mod examples;
 mod hosts;
+mod publish;
 mod secret_values;
 mod serve;
 mod ssh;
 mod studies;
 mod supply;
+mod then;
 mod topology;
 mod workload;
 
@@ -20,11 +22,13 @@ pub use authoring::{
 pub use bisect::BisectArgs;
 pub use examples::command;
 pub use hosts::{HostsCommand, InsideArgs, KubernetesCommand, RbacArgs};
+pub use publish::PublishArgs;
 pub use secret_values::unseen;
 pub use serve::{ServeArgs, WatchArgs};
 pub use ssh::{BrokenArgs, CleanArgs, Elsewhere, MachineAt, SshArgs, WayInArgs};
 pub use studies::{CopyArgs, DemoArgs, DemoTarget, PlanArgs, StudiesCommand};
 pub use supply::{FetchArgs, SupplyCommand, SupplyExportArgs, SupplyImportArgs};
+pub use then::ThenArgs;
 pub use topology::{
     ApplyArgs, ExportArgs, MachineArgs, PlacementArgs, PlacingArgs, ReadArgs, TopologyCommand,
 };
@@ -129,6 +133,12 @@ pub enum Command {
     Compare(CompareArgs),
     /// Write the report of a run as one HTML file.
     Report(ReportArgs),
+    /// Write the pages of runs for a web server, without private data: addresses, names of hosts
+    /// and users, paths, comments.
+    ///
+    /// Lists the replacements first and asks for confirmation. Then reads the written files again,
+    /// and deletes them if they contain a private string.
+    Publish(PublishArgs),
     /// Write the tables (see docs/tables.md) and figures of a run for other programs.
     Export(ExportRunArgs),
     /// Add the time series of another tool to a finished run, aligned by wall-clock time. The input
@@ -229,6 +239,8 @@ pub struct ShownArgs {
     pub view: ViewArgs,
     #[command(flatten)]
     pub summaries: SummaryArgs,
+    #[command(flatten)]
+    pub then: ThenArgs,
 }
 
 /// Progress display of a run.
@@ -496,6 +508,10 @@ pub struct ExportRunArgs {
         hide_possible_values = true
     )]
     pub figures: Vec<FigureFormat>,
+    /// Write a Grafana dashboard for the metrics of `cassay serve`, and the phases, faults and
+    /// verdicts of the run as Grafana annotations.
+    #[arg(long, group = "what")]
+    pub grafana: bool,
     /// Write every probe reading of a long run instead of summaries of time spans.
     #[arg(long)]
     pub every_reading: bool,

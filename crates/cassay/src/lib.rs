@@ -78,6 +78,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Compare(compare) => command::compare::compare(compare, &args.common),
         Command::Import(import) => command::import::import(import, &args.common),
         Command::Report(report) => command::report::report(report, &args.common),
+        Command::Publish(publish) => command::publish::run(publish, &args.common),
         Command::Export(export) => command::export::run(export, &args.common),
         Command::Target(target) => command::target::run(target, &args.common),
         Command::Clean(clean) => command::clean::run(clean, &args.common),

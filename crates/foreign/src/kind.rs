@@ -39,6 +39,8 @@ pub enum FileKind {
     Bisection,
     /// The names of the runs in a results folder.
     Tags,
+    /// The list of the private strings that a publication replaces.
+    Removals,
     /// A record of a run: its plan, its findings or a trial.
     Record,
     /// Records of a run, one per line, which a reader processes one by one.
@@ -74,7 +76,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    pub const ALL: [FileKind; 29] = [
+    pub const ALL: [FileKind; 30] = [
         FileKind::Study,
         FileKind::Workload,
         FileKind::QueryLog,
@@ -88,6 +90,7 @@ impl FileKind {
         FileKind::Builds,
         FileKind::Bisection,
         FileKind::Tags,
+        FileKind::Removals,
         FileKind::Record,
         FileKind::Records,
         FileKind::Histograms,
@@ -139,6 +142,7 @@ impl FileKind {
             FileKind::Builds => ("a list of builds", MIB, IS_WHOLE),
             FileKind::Bisection => ("the record of a bisection", 4 * MIB, IS_WHOLE),
             FileKind::Tags => ("the names of runs", 4 * MIB, IS_WHOLE),
+            FileKind::Removals => ("a list of private strings", 4 * MIB, IS_WHOLE),
             FileKind::Record => ("a record of a run", 32 * MIB, IS_WHOLE),
             FileKind::Records => ("a file of records", 256 * GIB, IN_PIECES),
             FileKind::Histograms => ("a file of histograms", 256 * GIB, IN_PIECES),

@@ -223,11 +223,12 @@
     plot.querySelector("noscript")?.remove();
     plot.drawn = true;
     showCutNotes(plot, layout);
-    return Plotly.react(plot, figure.data, layout, {
+    const drawn = Plotly.react(plot, figure.data, layout, {
       responsive: true, displaylogo: false, typesetMath: false,
       modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
       displayModeBar: narrow.matches ? false : "hover",
-    }).then(() => keepPanels(plot, layout));
+    });
+    return drawn.then(() => keepPanels(plot, layout)).then(() => follow(plot, layout.xaxis));
   }
 
   // A long legend takes its room from the panels. In a narrow window, the figure becomes higher
@@ -256,6 +257,125 @@
       note.textContent = plain(whole);
       plot.after(note);
     }
+  }
+
+  // Charts over the same time move together: a zoom of one zooms all, and all mark the time at
+  // which the reader points.
+  const partners = (plot) => plots.filter((one) =>
+    one !== plot && one.drawn && one.time && one.time === plot.time && !folded(one));
+  let isMoving = false;
+
+  function follow(plot, xaxis) {
+    const title = xaxis?.title?.text ?? "";
+    plot.time = title.startsWith("seconds since") ? title : null;
+    if (plot.isFollowed) return;
+    plot.isFollowed = true;
+    plot.tabIndex = 0;
+    plot.addEventListener("keydown", (event) => key(plot, event));
+    plot.on("plotly_relayout", (change) => moved(plot, change));
+    plot.addEventListener("pointermove", (event) => mark(plot, pointedAt(plot, event)));
+    plot.addEventListener("pointerleave", () => mark(plot, null));
+  }
+
+  // The range that a change of the layout gives the horizontal axis: null for the whole, undefined
+  // if the change does not concern it.
+  function rangeOf(change) {
+    if (change["xaxis.autorange"]) return null;
+    if (change["xaxis.range"]) return change["xaxis.range"];
+    const [from, to] = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
+    return from === undefined ? undefined : [from, to];
+  }
+
+  const showRange = (plot, range) => Plotly.relayout(plot,
+    range ? { "xaxis.range": range, "xaxis.autorange": false } : { "xaxis.autorange": true });
+
+  async function moved(plot, change) {
+    const range = rangeOf(change);
+    if (isMoving || range === undefined || onPaper()) return;
+    remember(plot, range);
+    if (!plot.time) return;
+    isMoving = true;
+    try {
+      await Promise.all(partners(plot).map((one) => showRange(one, range)));
+    } finally {
+      isMoving = false;
+    }
+  }
+
+  // The place on the horizontal axis at which the reader points, or null beside the panels.
+  function pointedAt(plot, event) {
+    const axis = plot._fullLayout?.xaxis;
+    if (!axis) return null;
+    const at = event.clientX - plot.getBoundingClientRect().left - axis._offset;
+    return at >= 0 && at <= axis._length ? axis.p2l(at) : null;
+  }
+
+  function mark(plot, x) {
+    for (const one of plot.time ? partners(plot) : []) {
+      let line = one.querySelector(".crosshair");
+      const axis = one._fullLayout?.xaxis;
+      const size = one._fullLayout?._size;
+      const at = axis && typeof x === "number" ? axis.l2p(x) : NaN;
+      if (!(at >= 0 && at <= axis._length)) {
+        line?.remove();
+        continue;
+      }
+      if (!line) {
+        line = document.createElement("div");
+        line.className = "crosshair";
+        one.append(line);
+      }
+      line.style.left = `${axis._offset + at}px`;
+      line.style.top = `${size.t}px`;
+      line.style.height = `${size.h}px`;
+    }
+  }
+
+  // Arrows move the horizontal axis, + and - zoom it, and 0 shows all of it.
+  function key(plot, event) {
+    const axis = plot._fullLayout?.xaxis;
+    if (!axis || axis.type === "category" || event.target !== plot) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const [from, to] = axis.range;
+    const width = to - from;
+    const ranges = {
+      ArrowLeft: [from - width / 4, to - width / 4], ArrowRight: [from + width / 4, to + width / 4],
+      "+": [from + width / 4, to - width / 4], "=": [from + width / 4, to - width / 4],
+      "-": [from - width / 2, to + width / 2], 0: null,
+    };
+    if (!(event.key in ranges)) return;
+    event.preventDefault();
+    showRange(plot, ranges[event.key]);
+  }
+
+  // A link to a chart is its section, its number there, the choice and the range:
+  // #panels/0/2?x=10,30.
+  const siblings = (plot) =>
+    Array.from((plot.closest("section") ?? document).querySelectorAll(".plot"));
+
+  function remember(plot, range) {
+    const section = plot.closest("section")?.id;
+    if (!section) return;
+    const select = plot.parentElement.querySelector("select");
+    const place = `#${section}/${siblings(plot).indexOf(plot)}/${select ? select.selectedIndex : 0}`;
+    const digits = (value) => Number(value).toPrecision(6).replace(/\.?0+$/, "");
+    const link = range ? `${place}?x=${range.map(digits).join(",")}` : place;
+    history.replaceState(null, "", link);
+  }
+
+  async function openLink() {
+    const parts = /^#([\w-]+)\/(\d+)\/(\d+)(?:\?x=([-\d.e+]+),([-\d.e+]+))?$/i.exec(location.hash);
+    const section = parts && document.getElementById(parts[1]);
+    const plot = section?.querySelectorAll(".plot")[Number(parts[2])];
+    if (!plot) return;
+    openFolds(plot);
+    const select = plot.parentElement.querySelector("select");
+    if (select && Number(parts[3]) < select.options.length) select.selectedIndex = Number(parts[3]);
+    await library();
+    await draw(plot);
+    const range = [Number(parts[4]), Number(parts[5])];
+    if (range.every(Number.isFinite) && range[0] < range[1]) await showRange(plot, range);
+    plot.parentElement.scrollIntoView();
   }
 
   const redraw = () => plots.filter((plot) => plot.drawn).forEach(draw);
@@ -291,12 +411,16 @@
   // A link to what stands behind a fold opens it; newer browsers do that by themselves.
   function reveal() {
     const target = document.getElementById(location.hash.slice(1));
-    let fold = target?.closest("details:not([open])");
-    if (!fold) return;
-    for (; fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    if (!target?.closest("details:not([open])")) return;
+    openFolds(target);
     target.scrollIntoView();
   }
-  addEventListener("hashchange", reveal);
+
+  function openFolds(element) {
+    let fold = element.closest("details");
+    for (; fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  }
+  addEventListener("hashchange", () => { reveal(); openLink(); });
   reveal();
 
   // Paper is always light, and has what the reader has open; its charts are as wide as it is. Of a
@@ -344,6 +468,7 @@
       for (const plot of plots) plot.textContent = `The charts cannot be drawn here: ${error}`;
       return;
     }
+    await openLink();
     await drawNew();
     document.documentElement.classList.add("drawn");
   }

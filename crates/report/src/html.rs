@@ -5,7 +5,10 @@
 //! tables are visible before any script runs. The script draws a chart when the chart comes into
 //! view. This module and the modules that draw figures escape all text of the page model.
 
+mod gallery;
 mod headline;
+
+pub use gallery::{GalleryEntry, gallery};
 
 use crate::box_picture;
 use crate::escape::escape;
@@ -28,6 +31,8 @@ const STYLE: &str = concat!(
     include_str!("../assets/server.css")
 );
 const SCRIPT: &str = include_str!("../assets/report.js");
+/// Script that copies tables.
+const TABLE_SCRIPT: &str = concat!("\n", include_str!("../assets/page.js"));
 /// Chart library plotly.js, compressed by gzip. `assets/plotly/README.md` states its version and
 /// origin.
 const CHARTS: &[u8] = include_bytes!("../assets/plotly/plotly-basic.min.js.gz");
@@ -42,6 +47,9 @@ fn policy(scripts: &Scripts) -> String {
     let mut allowed: Vec<String> = Vec::new();
     if scripts.charts {
         allowed.extend([digest(&script()), LIBRARY_DIGEST.to_owned()]);
+    }
+    if scripts.tables {
+        allowed.push(digest(TABLE_SCRIPT));
     }
     if scripts.icicles {
         allowed.push(digest(icicle::SCRIPT));
@@ -69,6 +77,7 @@ fn policy(scripts: &Scripts) -> String {
 
 struct Scripts {
     charts: bool,
+    tables: bool,
     icicles: bool,
     live: Option<&'static str>,
 }
@@ -123,17 +132,26 @@ pub struct Document {
 
 /// Renders a page with the additions of a server.
 pub fn document(page: &Page, additions: &Additions<'_>) -> Document {
-    let body = body(page, additions);
+    around(&page.title, &body(page, additions), additions)
+}
+
+/// Returns the document around a body, with the scripts that the body needs. The body begins with
+/// the tag `<body>`, and does not end with the closing tag.
+fn around(title: &str, body: &str, additions: &Additions<'_>) -> Document {
     let scripts = Scripts {
         charts: body.contains("class=\"plot\""),
+        tables: body.contains("class=\"table\""),
         icicles: body.contains("class=\"icicle\""),
         live: additions.live_script,
     };
     let library = if scripts.charts { packed_library() } else { "" };
     let mut out = String::with_capacity(body.len() + library.len() + 64 * 1024);
     let policy = policy(&scripts);
-    head_of_page(&mut out, &page.title, &policy, additions.refresh_s);
-    out.push_str(&body);
+    head_of_page(&mut out, title, &policy, additions.refresh_s);
+    out.push_str(body);
+    if scripts.tables {
+        let _ = writeln!(out, "<script>{TABLE_SCRIPT}</script>");
+    }
     if scripts.icicles {
         let _ = writeln!(out, "<script>{}</script>", icicle::SCRIPT);
     }
@@ -192,6 +210,19 @@ fn live_headline(page: &Page) -> String {
     headline::headline(&mut out, &page.headline);
     out.push_str("</div>\n");
     out
+}
+
+/// Returns the parts of pages and figures that are the same in all files: style sheets, scripts and
+/// the chart library. They contain no text of a run.
+pub fn fixed_parts() -> Vec<String> {
+    vec![
+        style(),
+        script(),
+        TABLE_SCRIPT.to_owned(),
+        icicle::SCRIPT.to_owned(),
+        packed_library().to_owned(),
+        include_str!("../assets/figure.css").to_owned(),
+    ]
 }
 
 /// Returns the chart library as gzip in base64, the form in which the page contains it. The library
@@ -494,7 +525,7 @@ fn chart(out: &mut String, chart: &Chart) {
     if !chart.title.is_empty() {
         let _ = write!(out, "<h4>{}</h4>", escape(&chart.title));
     }
-    plot(out, chart.height_px);
+    plot(out, &chart.title, chart);
     data(out, chart);
     caption(out, &chart.what);
     out.push_str("</figure>\n");
@@ -514,17 +545,22 @@ fn choice(out: &mut String, label: &str, charts: &[(String, Chart)]) {
     } else {
         let _ = write!(out, "<h4>{}</h4>", escape(&charts[0].0));
     }
-    plot(out, first.height_px);
+    plot(out, label, first);
     charts.iter().for_each(|(_, chart)| data(out, chart));
     caption(out, &first.what);
     out.push_str("</figure>\n");
 }
 
-fn plot(out: &mut String, height_px: u32) {
+/// Appends the place of a chart. A screen reader reads its title and its description.
+fn plot(out: &mut String, title: &str, chart: &Chart) {
+    let height_px = chart.height_px;
+    let parts = [title, chart.what.as_str()];
+    let label = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(". ");
     let _ = write!(
         out,
-        "<div class=\"plot\" style=\"height:{height_px}px\"><noscript>The chart needs \
-         JavaScript.</noscript></div>"
+        "<div class=\"plot\" role=\"group\" aria-label=\"{}\" style=\"height:{height_px}px\">\
+         <noscript>The chart needs JavaScript.</noscript></div>",
+        escape(&label)
     );
 }
 

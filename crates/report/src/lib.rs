@@ -13,6 +13,7 @@ mod downsample;
 mod escape;
 mod export_figures;
 mod flatten_json;
+mod grafana;
 mod history;
 mod html;
 mod icicle;
@@ -39,9 +40,10 @@ mod without_png;
 
 pub use compare::{Side, compare, compare_all};
 pub use export_figures::{FigureFile, figures};
+pub use grafana::{grafana_annotations, grafana_dashboard};
 pub use history::figure::history;
 pub use history::{History, otava};
-pub use html::{Additions, Document, document, html, parts};
+pub use html::{Additions, Document, GalleryEntry, document, fixed_parts, gallery, html, parts};
 pub use json::json;
 pub use junit::junit;
 pub use live_page::{LIVE_SCRIPT, live_page};
@@ -53,9 +55,9 @@ pub fn figure_file(page: &Page) -> Option<String> {
     page.headline.lead.as_ref().map(svg::file)
 }
 pub use page::{
-    Align, Axis, Band, Block, BoxGroup, Card, Cell, Chart, Color, ColorRole, Column, Dash, Figure,
-    Fold, FrameKind, Headline, Icicle, IcicleFrame, Leaf, Mark, Page, Panel, Part, Picture, Row,
-    Scale, Section, Series, Shape, Style, Table, Tone, Verdict, XValues,
+    Align, Axis, Band, Block, BoxGroup, Card, Cell, Change, Chart, Color, ColorRole, Column, Dash,
+    Figure, Fold, FrameKind, Headline, Icicle, IcicleFrame, Leaf, Mark, Page, Panel, Part, Picture,
+    Row, Scale, Section, Series, Shape, Style, Table, Tone, Verdict, XValues,
 };
 #[cfg(feature = "png")]
 pub use png::png;

@@ -8,6 +8,7 @@ mod columns;
 mod headline;
 mod icicle;
 mod lead_figure;
+mod texts;
 
 pub use box_picture::{BoxGroup, Leaf, Part, Picture, Style};
 pub use columns::TableBuilder;
@@ -17,6 +18,7 @@ pub use lead_figure::{
     AxisScale, ColorRole, CurvePlot, LeadFigure, Mark as LeadMark, Plot, PlotAxis, RowsPlot,
     ValueRow,
 };
+pub use texts::Change;
 
 use store::record::{self, RuleOutcome};
 

@@ -286,6 +286,9 @@ fn trace(series: &Series, axis: &str, scale: Scale, middle: Option<f64>) -> Valu
     made.insert("showlegend".into(), series.in_legend.into());
     made.insert("yaxis".into(), axis.into());
     made.insert("hovertemplate".into(), hover(series, scale).into());
+    if has_interval(series) {
+        made.insert("customdata".into(), intervals(series));
+    }
     let error_color = if is_bar(series) {
         bar(&mut made, series);
         "@text".into()
@@ -319,11 +322,39 @@ fn hover(series: &Series, scale: Scale) -> String {
     // The page's script adds the percentile for each x. If the figure contained the percentiles as
     // text, the page would be twice as large.
     let is_percentile = scale == Scale::Percentile && matches!(series.x, XValues::Numbers(_));
-    if is_percentile && !is_bar(series) {
-        format!("%{{text}}: %{{y:,.4~r}} {unit}")
+    let place = if is_percentile && !is_bar(series) {
+        "%{text}: "
     } else {
-        format!("%{{y:,.4~r}} {unit}")
-    }
+        ""
+    };
+    let interval = if has_interval(series) {
+        "%{customdata}"
+    } else {
+        ""
+    };
+    let verdict = if series.shape == Shape::HatchedBars {
+        " (not valid)"
+    } else {
+        ""
+    };
+    format!("{place}%{{y:,.4~r}} {unit}{interval}{verdict}")
+}
+
+fn has_interval(series: &Series) -> bool {
+    series.y_ci.iter().any(Option::is_some)
+}
+
+/// Returns the 95 % interval of each value, as the tooltip shows it.
+fn intervals(series: &Series) -> Value {
+    let text = |ci: &Option<[f64; 2]>| match ci {
+        Some([low, high]) => format!(
+            " (95 %: {} to {})",
+            number::round(*low, DIGITS),
+            number::round(*high, DIGITS)
+        ),
+        None => String::new(),
+    };
+    json!(series.y_ci.iter().map(text).collect::<Vec<String>>())
 }
 
 fn values(series: &Series) -> Vec<Option<f64>> {

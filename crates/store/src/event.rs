@@ -90,6 +90,21 @@ pub enum JournalEvent {
     /// cassay read a file of another tool. The text contains the number of series and points, or
     /// the reason why cassay could not read the file.
     Imported(String),
+    /// The user's command at the end of the run has ended.
+    EndCommand {
+        /// Command line, which a shell ran.
+        #[serde(default)]
+        command: String,
+        /// End of the output and of the errors of the command.
+        #[serde(default)]
+        output: String,
+        /// Status or error of the command. Absent if it succeeded.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failure: Option<String>,
+        /// Duration of the command, s.
+        #[serde(default)]
+        seconds: f64,
+    },
     /// A trial begins.
     TrialStarted {
         /// Folder of the trial.

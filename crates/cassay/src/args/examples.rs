@@ -268,6 +268,10 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
                 "cassay export nightly --parquet --figures svg,png --to tables",
                 "Writes tables as Parquet, for pandas or DuckDB, and figures as SVG and PNG.",
             ),
+            (
+                "cassay export latest --grafana --to grafana",
+                "Writes a Grafana dashboard, and the events of the run as annotations.",
+            ),
         ],
     ),
     (
@@ -276,6 +280,20 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             "cassay compare upgrade/20261120T232909Z latest --require-not-slower",
             "Exits with code 4 if the second run is slower, or looks slower, at any point.",
         )],
+    ),
+    (
+        "publish",
+        &[
+            (
+                "cassay publish latest site --plan removals.tsv",
+                "Writes the list of private strings, which you can edit. The same command then \
+                 publishes the run.",
+            ),
+            (
+                "cassay publish peak compression site --yes",
+                "Publishes the newest runs of two studies, with a page about both.",
+            ),
+        ],
     ),
     (
         "report",

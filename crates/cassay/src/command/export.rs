@@ -30,7 +30,10 @@ pub fn run(args: &ExportRunArgs, common: &Common) -> Result<Exit> {
     } else {
         tables::export(&run, &folder, &wanted)?
     };
-    let figures = figures(&run, &folder, &args.figures)?;
+    let mut others = figures(&run, &folder, &args.figures)?;
+    if args.grafana {
+        others.extend(grafana(&run, &folder)?);
+    }
     for note in &exported.notes {
         terminal::say(&format!("note: {note}"));
     }
@@ -38,12 +41,12 @@ pub fn run(args: &ExportRunArgs, common: &Common) -> Result<Exit> {
         let files = exported.files.iter().map(file_json);
         terminal::json(&json!({
             "folder": folder,
-            "files": files.chain(figures.iter().map(figure_json)).collect::<Vec<Value>>(),
+            "files": files.chain(others.iter().map(other_json)).collect::<Vec<Value>>(),
             "notes": exported.notes,
         }));
     } else {
         let lines = exported.files.iter().map(file_line);
-        let paths = figures.iter().map(|(path, _)| path.display().to_string());
+        let paths = others.iter().map(|(path, _)| path.display().to_string());
         terminal::data(&lines.chain(paths).collect::<Vec<String>>().join("\n"));
     }
     Ok(exit)
@@ -98,6 +101,20 @@ fn figures(
     Ok(written)
 }
 
+/// Writes the dashboard, which is the same for all runs, and the annotations of the run.
+fn grafana(run: &Run, folder: &Path) -> Result<Vec<(PathBuf, &'static str)>> {
+    fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
+    let view = RunView::read(run)?;
+    let dashboard = folder.join("grafana-dashboard.json");
+    store::write_output(&dashboard, report::grafana_dashboard().as_bytes())?;
+    let annotations = folder.join("grafana-annotations.ndjson");
+    store::write_output(&annotations, report::grafana_annotations(&view).as_bytes())?;
+    Ok(vec![
+        (dashboard, "grafana-dashboard"),
+        (annotations, "grafana-annotations"),
+    ])
+}
+
 fn file_json(file: &WrittenFile) -> Value {
     json!({
         "table": file.table,
@@ -107,7 +124,7 @@ fn file_json(file: &WrittenFile) -> Value {
     })
 }
 
-fn figure_json((path, format): &(PathBuf, &str)) -> Value {
+fn other_json((path, format): &(PathBuf, &str)) -> Value {
     json!({"format": format, "path": path})
 }
 

@@ -99,6 +99,7 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     let shown = ShownArgs {
         view: options.view,
         summaries: SummaryArgs::default(),
+        ..ShownArgs::default()
     };
     run_study(&study, common, compat, &shown)
 }

@@ -1,5 +1,6 @@
 //! `cassay run` and `cassay resume`: run a study or the rest of a run, up to its report.
 
+use super::end_command::{self, FinishedRun};
 use super::{dirs, own_table, page_file, read_study};
 use crate::args::{
     Common, ConfirmArgs, ResumeArgs, RunArgs, ShownArgs, SummaryArgs, VERSION, ViewMode,
@@ -263,7 +264,14 @@ impl End<'_> {
             Voice::Study | Voice::Tool => exit_of(findings),
         };
         terminal::say(&format!("report: {}", report.path.display()));
-        Ok(exit)
+        let finished = FinishedRun {
+            folder: path,
+            report: &report.path,
+            study: &findings.study,
+            verdict: findings.verdict.name(),
+            exit,
+        };
+        end_command::run(&self.shown.then, &finished)
     }
 }
 

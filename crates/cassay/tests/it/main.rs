@@ -29,6 +29,7 @@ mod null_target;
 mod pipelines;
 mod plans;
 mod program;
+mod publish;
 mod required;
 mod shipped;
 mod sni;

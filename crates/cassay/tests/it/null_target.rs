@@ -8,6 +8,7 @@
 mod answered;
 mod damage;
 mod delete;
+mod end_command;
 mod endurance;
 pub(crate) mod fleet;
 mod grids;

@@ -38,6 +38,7 @@ pub fn tried(kind: FileKind) -> FileTest {
         FileKind::Builds => FileTest::As(&["machines"]),
         FileKind::Bisection => FileTest::As(&["findings"]),
         FileKind::Tags => FileTest::As(&["tags"]),
+        FileKind::Removals => FileTest::As(&["removals"]),
         FileKind::Record => FileTest::As(&["findings", "plan", "trial"]),
         FileKind::Records => FileTest::As(&["intervals", "overview"]),
         FileKind::Histograms => FileTest::As(&["hlog"]),
@@ -63,6 +64,7 @@ pub fn kinds() -> Vec<InputKind> {
         InputKind::new("series", 2, series, read_series),
         InputKind::new("machines", 5, machines, read_machines),
         InputKind::new("tags", 2, tags, read_tags),
+        InputKind::new("removals", 2, removals, read_removals),
         InputKind::new("export", 5, exports, read_export),
         InputKind::new("certificate", 5, certificates, read_certificate),
         InputKind::new("bundle", 5, bundles, read_bundle),
@@ -119,6 +121,18 @@ fn tags() -> Texts {
 
 fn read_tags(bytes: &[u8]) {
     laid("tags.json", bytes, |folder| drop(store::tags(folder)));
+}
+
+fn removals() -> Texts {
+    corpus::texts_of(&[
+        "# kind\ttimes\tstring\treplacement\nhost\t3\tdb1.corp\thost1\npath\t1\t/srv/a\\tb\tkeep\n",
+    ])
+}
+
+fn read_removals(bytes: &[u8]) {
+    let mut removals = publication::Removals::default();
+    drop(removals.apply_file(&String::from_utf8_lossy(bytes), &mut []));
+    drop(removals.to_file());
 }
 
 fn exports() -> Texts {

@@ -107,7 +107,7 @@ fn items(out: &mut String, items: &[String]) {
     out.push_str("</ul>");
 }
 
-fn symbol(verdict: Verdict) -> &'static str {
+pub(super) fn symbol(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Valid => "✓",
         Verdict::Suspect => "!",

@@ -341,17 +341,22 @@ fn no_script_or_style_runs_but_our_own() {
             .expect(name);
         digest(text)
     };
-    // The script of call trees comes first, then the script of charts.
+    // The script of tables comes first, then those of call trees and charts.
     let scripts: Vec<String> = html
         .split("<script>")
         .skip(1)
         .map(|rest| digest(rest.split("</script>").next().expect("an end")))
         .collect();
-    let [trees, charts] = &scripts[..] else {
+    let [tables, trees, charts] = &scripts[..] else {
         panic!("{} scripts", scripts.len());
     };
     let mut allowed = directive("script-src");
-    let mut known = vec![trees.clone(), charts.clone(), digest(&library(&html))];
+    let mut known = vec![
+        tables.clone(),
+        trees.clone(),
+        charts.clone(),
+        digest(&library(&html)),
+    ];
     allowed.sort();
     known.sort();
     assert_eq!(allowed, known);
@@ -398,4 +403,22 @@ fn an_hour_of_seconds_in_each_of_36_trials_stays_under_six_mb() {
     }
     let bytes = html(&page(&run)).len();
     assert!(bytes < 6_000_000, "{bytes}");
+}
+
+/// A program that publishes a page replaces names in all of its texts.
+#[test]
+fn every_text_of_a_page_can_be_changed() {
+    let mut page = page(&hostile_run());
+    let is_there = |page: &report::Page| {
+        let all = [
+            html(page),
+            report::json(page),
+            report::figure_file(page).unwrap_or_default(),
+        ];
+        all.map(|one| one.contains("onerror") || one.contains("alert(1)"))
+    };
+    assert_eq!(is_there(&page)[..2], [true; 2]);
+    page.change_texts(&mut |text| *text = text.replace(HOSTILE, "mild"));
+    page.remove_links();
+    assert_eq!(is_there(&page), [false; 3]);
 }

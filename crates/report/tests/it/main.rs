@@ -13,6 +13,7 @@ mod figures;
 mod fixture;
 mod folds;
 mod golden;
+mod grafana;
 mod history;
 mod host_settings;
 mod hostile;

@@ -1,7 +1,7 @@
 //! Tests report pages of several runs, and the export of figures to files.
 
 use crate::fixture;
-use report::{RunView, Side, compare_all, figures, html, page, text};
+use report::{GalleryEntry, RunView, Side, compare_all, figures, gallery, html, page, text};
 
 fn view(name: &str) -> RunView {
     RunView {
@@ -58,6 +58,38 @@ fn the_figures_of_a_run_stand_alone_with_plain_colours() {
         assert!(!figure.svg.contains("var("), "{}", figure.name);
         assert!(!figure.svg.contains("href"), "{}", figure.name);
     }
+}
+
+#[test]
+fn a_gallery_has_question_verdict_figure_and_links() {
+    let mut first = page(&view("s/a"));
+    first.headline.question = "Is <b> faster?".into();
+    let second = page(&view("s/b"));
+    let entries = [("s-a/index.html", &first), ("s b/index.html", &second)];
+    let entries = entries.map(|(link, page)| GalleryEntry { link, page });
+    let html = gallery(&entries);
+    assert!(html.contains("<a href=\"./s-a/index.html\">Is &lt;b&gt; faster?</a>"));
+    assert!(html.contains("<a href=\"./s%20b/index.html\">"));
+    assert_eq!(html.matches("<figure class=\"glance\"").count(), 2);
+    assert_eq!(html.matches("class=\"badge").count(), 2);
+    for sentence in &second.headline.answer {
+        assert!(html.contains(sentence.as_str()), "{sentence}");
+    }
+    // Anchors of the drawings are unique, and the page needs no script.
+    assert_eq!(html.matches("id=\"figure-0-wide-title\"").count(), 1);
+    assert!(html.contains("script-src 'none'") && !html.contains("<script"));
+}
+
+#[test]
+fn tooltips_have_intervals_and_tables_can_be_copied() {
+    let html = html(&page(&fixture::run(3)));
+    assert!(html.contains("\"customdata\":[\" (95 %: "));
+    assert!(html.contains("%{customdata}"));
+    assert!(html.contains("Copy as CSV"));
+    let tables = html.matches("<div class=\"table\"").count();
+    assert!(tables > 3, "the tables need no script");
+    let labelled = html.matches("class=\"plot\" role=\"group\" aria-label=\"").count();
+    assert_eq!(labelled, html.matches("class=\"plot\"").count());
 }
 
 /// The PNG picture must contain all letters, whichever fonts the machine has.
