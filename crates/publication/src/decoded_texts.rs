@@ -66,9 +66,10 @@ pub fn for_each(text: &str, is_markup: bool, see: &mut dyn FnMut(&str, Encoding)
 }
 
 fn layers(text: &str, found_in: Encoding, depth: usize, see: &mut dyn FnMut(&str, Encoding)) {
+    type Decode = fn(&str) -> String;
     see(text, found_in);
     let mut last = Cow::Borrowed(text);
-    let decoders: [(Encoding, fn(&str) -> String); 3] = [
+    let decoders: [(Encoding, Decode); 3] = [
         (Encoding::Html, from_html),
         (Encoding::Json, from_json),
         (Encoding::Percent, from_percent),
