@@ -8,6 +8,13 @@ use std::fmt::Write;
 /// Replacement that keeps the string.
 pub const KEEP: &str = "keep";
 
+/// Maximum number of lines of a file. A run with a hundred hosts has fewer than a thousand strings.
+const ENTRIES_MAX: usize = 10_000;
+/// Maximum length of a string, in bytes, which is that of a path on Linux.
+const STRING_BYTES_MAX: usize = 4096;
+/// Maximum length of a replacement, in bytes.
+const REPLACEMENT_BYTES_MAX: usize = 256;
+
 const HEADER: &str = "\
 # Strings that `cassay publish` replaces, with tabs between the columns. Change the last column, or
 # write `keep` to publish a string. You can add lines: `text<TAB>0<TAB>STRING<TAB>REPLACEMENT`.
@@ -49,6 +56,13 @@ pub fn read(text: &str) -> Result<Vec<Entry>> {
         if line.trim().is_empty() || line.starts_with('#') {
             continue;
         }
+        if entries.len() == ENTRIES_MAX {
+            bail!(
+                "line {}: the list has more than {ENTRIES_MAX} strings\n\
+                 hint: publish fewer runs at a time",
+                index + 1
+            );
+        }
         entries.push(entry(line).with_context(|| format!("line {}", index + 1))?);
     }
     Ok(entries)
@@ -71,11 +85,23 @@ fn entry(line: &str) -> Result<Entry> {
     if original.trim().is_empty() {
         bail!("the string is empty\nhint: remove the line, or write the string to replace");
     }
+    check_length("string", &original, STRING_BYTES_MAX)?;
+    check_length("replacement", replacement, REPLACEMENT_BYTES_MAX)?;
     Ok(Entry {
         kind: known,
         original,
         replacement: (replacement != KEEP).then(|| unescape(replacement)),
     })
+}
+
+fn check_length(what: &str, text: &str, bytes_max: usize) -> Result<()> {
+    if text.len() > bytes_max {
+        bail!(
+            "the {what} has {} bytes, and the limit is {bytes_max}\nhint: write a shorter {what}",
+            text.len()
+        );
+    }
+    Ok(())
 }
 
 fn escape(text: &str) -> String {
@@ -122,6 +148,18 @@ mod tests {
             ("# x\nhost db1 keep", "line 2: 1 columns instead of 4"),
             ("hosts\t1\ta\tb", "line 1: the kind \"hosts\" is unknown"),
             ("host\t1\t \tb", "line 1: the string is empty"),
+            (
+                &format!("host\t1\t{}\tb", "a".repeat(4097)),
+                "line 1: the string has 4097 bytes, and the limit is 4096",
+            ),
+            (
+                &format!("host\t1\ta\t{}", "b".repeat(257)),
+                "line 1: the replacement has 257 bytes, and the limit is 256",
+            ),
+            (
+                &"host\t1\ta\tb\n".repeat(10_001),
+                "line 10001: the list has more than 10000 strings",
+            ),
         ] {
             let error = format!("{:#}", read(text).unwrap_err());
             assert!(error.starts_with(expected), "{error}");

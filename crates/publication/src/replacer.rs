@@ -15,6 +15,8 @@ const PORT_DIGITS_MAX: usize = 5;
 /// Replaces the strings of a list. Upper and lower case are equal.
 pub struct Replacer<'a> {
     list: &'a [Removal],
+    /// Places at which each string may occur.
+    places: Vec<Place>,
     /// `None` if the list is empty.
     search: Option<AhoCorasick>,
 }
@@ -26,6 +28,7 @@ impl Replacer<'_> {
             .build(list.iter().map(|removal| &removal.original));
         Replacer {
             list,
+            places: list.iter().map(Place::from_removal).collect(),
             search: (!list.is_empty())
                 .then(|| search.expect("the list is far smaller than the limits of the search")),
         }
@@ -40,7 +43,7 @@ impl Replacer<'_> {
         let mut all: Vec<(Range<usize>, usize)> = search
             .find_overlapping_iter(text)
             .map(|found| (found.range(), found.pattern().as_usize()))
-            .filter(|(range, index)| is_separate(text, range, &self.list[*index]))
+            .filter(|(range, index)| self.places[*index].fits(text, range))
             .collect();
         all.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
         let mut end = 0;
@@ -90,22 +93,47 @@ impl Replacer<'_> {
     }
 }
 
-/// Returns true if the match is not a part of a longer name or number.
-fn is_separate(text: &str, range: &Range<usize>, removal: &Removal) -> bool {
-    let before = text[..range.start].chars().next_back();
-    let after = text[range.end..].chars().next();
-    let is = |c: Option<char>, test: &dyn Fn(char) -> bool| c.is_some_and(test);
-    let original = &removal.original;
-    if original.parse::<std::net::Ipv4Addr>().is_ok() {
-        let is_number = |c: char| c.is_ascii_digit();
-        return !is(before, &|c| is_number(c) || c == '.') && !is(after, &is_number);
+/// Rule for the text around a match. A match that is a part of a longer name or number is another
+/// name.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// An IPv4 address is no part of a longer number.
+    Address,
+    /// A longer path begins with the path of its folder.
+    Path,
+    Anywhere,
+    Word,
+}
+
+impl Place {
+    fn from_removal(removal: &Removal) -> Place {
+        let original = &removal.original;
+        if original.parse::<std::net::Ipv4Addr>().is_ok() {
+            return Place::Address;
+        }
+        match removal.kind {
+            PrivateKind::Path => Place::Path,
+            PrivateKind::Text => Place::Anywhere,
+            _ if is_distinct(original) => Place::Anywhere,
+            _ => Place::Word,
+        }
     }
-    match removal.kind {
-        // A longer path begins with the path of its folder.
-        PrivateKind::Path => !is(after, &char::is_alphanumeric),
-        PrivateKind::Text => true,
-        _ if is_distinct(original) => true,
-        _ => !is(before, &char::is_alphanumeric) && !is(after, &char::is_alphanumeric),
+
+    fn fits(self, text: &str, range: &Range<usize>) -> bool {
+        let before = text[..range.start].chars().next_back();
+        let after = text[range.end..].chars().next();
+        let is = |c: Option<char>, test: &dyn Fn(char) -> bool| c.is_some_and(test);
+        match self {
+            Place::Address => {
+                let is_number = |c: char| c.is_ascii_digit();
+                !is(before, &|c| is_number(c) || c == '.') && !is(after, &is_number)
+            }
+            Place::Path => !is(after, &char::is_alphanumeric),
+            Place::Anywhere => true,
+            Place::Word => {
+                !is(before, &char::is_alphanumeric) && !is(after, &char::is_alphanumeric)
+            }
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::access::{Decision, TOKEN_PARAMETER};
 use crate::http::{self, Refusal, Request, Response};
 use crate::responses::{message, redirect};
 use crate::routes::{self, Answer};
-use crate::site::Site;
+use crate::site::{Count, Site};
 use crate::watcher::{Snapshot, Watcher};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use std::collections::BTreeMap;
@@ -108,10 +108,9 @@ fn without_token(request: &Request, cookie: &str) -> Response {
 
 /// Sends the updates of a run until it ends or the reader has gone.
 fn events(stream: &mut TcpStream, request: &Request, watcher: &Arc<Watcher>, site: &Site) {
-    let _count = StreamCount::add(site);
-    if site.streams.load(Ordering::Relaxed) > STREAMS_MAX {
+    let Some(_count) = Count::below(&site.streams, STREAMS_MAX) else {
         return refuse(stream, site);
-    }
+    };
     let head = http::head(200, "text/event-stream; charset=utf-8", None, &site.version);
     let head = format!("{head}\r\nretry: {RETRY_MS}\n\n");
     if http::write_piece(stream, head.as_bytes()).is_err() || request.is_head {
@@ -159,20 +158,4 @@ fn update(snapshot: &Snapshot, sent: &mut BTreeMap<String, String>) -> String {
     // JSON has no line breaks within strings, so the data is one line.
     let data = serde_json::Value::Object(changed);
     format!("id: {}\nevent: update\ndata: {data}\n\n", snapshot.id)
-}
-
-/// Counts a connection that receives events, until it is dropped.
-struct StreamCount<'s>(&'s Site);
-
-impl<'s> StreamCount<'s> {
-    fn add(site: &'s Site) -> StreamCount<'s> {
-        site.streams.fetch_add(1, Ordering::Relaxed);
-        StreamCount(site)
-    }
-}
-
-impl Drop for StreamCount<'_> {
-    fn drop(&mut self) {
-        self.0.streams.fetch_sub(1, Ordering::Relaxed);
-    }
 }

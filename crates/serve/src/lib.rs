@@ -32,11 +32,11 @@ use metrics_source::MetricsSource;
 use page_cache::PageCache;
 use run_index::RunIndex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use site::Site;
+use site::{Count, Site};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use watcher::Watchers;
 
@@ -91,8 +91,8 @@ impl Server {
             metrics: MetricsSource::default(),
             results: settings.results,
             version: settings.version,
-            connections: AtomicUsize::new(0),
-            streams: AtomicUsize::new(0),
+            connections: Arc::default(),
+            streams: Arc::default(),
             is_over,
         };
         Ok(Server {
@@ -134,18 +134,16 @@ impl Server {
     /// reader to try again.
     fn answer(&self, mut stream: TcpStream) {
         let site = Arc::clone(&self.site);
-        if site.connections.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS_MAX {
-            site.connections.fetch_sub(1, Ordering::Relaxed);
+        let Some(place) = Count::below(&site.connections, CONNECTIONS_MAX) else {
             connection::refuse(&mut stream, &self.site);
             return;
-        }
+        };
         let work = move || {
+            let _place = place;
             connection::serve(stream, &site);
-            site.connections.fetch_sub(1, Ordering::Relaxed);
         };
         let thread = std::thread::Builder::new().name("reader".to_owned());
-        if thread.stack_size(STACK_BYTES).spawn(work).is_err() {
-            self.site.connections.fetch_sub(1, Ordering::Relaxed);
-        }
+        // Without a thread, the closure is dropped, which closes the connection.
+        let _ = thread.stack_size(STACK_BYTES).spawn(work);
     }
 }

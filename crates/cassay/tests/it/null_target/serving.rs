@@ -1,10 +1,13 @@
 //! Tests `cassay serve` and `cassay watch` with runs on the null target. The tests speak HTTP over
 //! a socket, so that they see every byte.
 
-use crate::program::{Lab, Started, wait_until};
+use crate::program::{Lab, Started, skip, wait_until};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+
+#[path = "../../../../report/tests/it/browser/driver.rs"]
+mod browser;
 
 const STUDY: &str = "\
 study: shown
@@ -371,4 +374,27 @@ fn a_restarted_server_continues_and_the_run_is_unharmed() {
     );
     assert_eq!(events.last().unwrap().0, "over");
     run.end().measured(&lab);
+}
+
+/// The browser opens the page many times while the run continues. The end of the test ends the run.
+#[test]
+fn a_live_page_and_the_list_are_whole_in_a_browser() {
+    if let Some(why) = browser::missing() {
+        return skip(why);
+    }
+    let lab = Lab::with(STUDY);
+    lab.cassay(&["run", "study.yaml"]).measured(&lab);
+    let long = [
+        "--set",
+        "window.measure=600s",
+        "--set",
+        "procedure.sweep.threads=[2]",
+    ];
+    let _run = lab.start(&[&["run", "study.yaml"], &long[..]].concat());
+    let server = Server::start(&lab, &["--listen", "127.0.0.1:0"]);
+    let live = format!("{}report.html", server.running_run());
+    wait_until("the first seconds", || {
+        server.get(&live).body.contains("<svg")
+    });
+    browser::check(&[&live, "/"].map(|path| format!("http://{}{path}", server.address)));
 }
