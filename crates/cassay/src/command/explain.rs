@@ -125,7 +125,7 @@ fn find_words<'a>(all: &'a [Meaning], wanted: &str) -> Vec<&'a Meaning> {
 
 /// Splits a name into words in lower case, without the `s` of a plural.
 fn words(name: &str) -> Vec<String> {
-    let words = name.split([' ', '_', '-', '.']).filter(|word| !word.is_empty());
+    let words = name.split([' ', '_', '-']).filter(|word| !word.is_empty());
     words.map(|word| word.to_lowercase().trim_end_matches('s').to_owned()).collect()
 }
 
