@@ -140,7 +140,7 @@ class Checker:
         context.close()
 
     def check_charts(self, page):
-        """Zooms one chart, points at it and hides a series, as a reader does with the mouse."""
+        """Points at a chart, zooms it and hides a series, as a reader does with the mouse."""
         place = "charts"
         size = {"width": 1400, "height": HEIGHT}
         context, tab = self.open(page, place, viewport=size)
@@ -156,6 +156,12 @@ class Checker:
         area.scroll_into_view_if_needed()
         box = area.bounding_box()
         middle = box["y"] + box["height"] / 2
+        tab.mouse.move(box["x"] + 0.5 * box["width"], middle, steps=5)
+        tab.wait_for_timeout(500)
+        if tab.locator("#second-chart .crosshair").count() != 1:
+            self.report(page, place, "the other chart shows no crosshair")
+        if not tab.locator("#first-chart .hoverlayer text").count():
+            self.report(page, place, "the chart shows no values at the pointer")
         tab.mouse.move(box["x"] + 0.3 * box["width"], middle)
         tab.mouse.down()
         tab.mouse.move(box["x"] + 0.6 * box["width"], middle, steps=5)
@@ -165,12 +171,6 @@ class Checker:
         width = [end - start for start, end in zoomed]
         if not 0 < width[0] < 0.5 * (before[0][1] - before[0][0]) or abs(width[0] - width[1]) > 1e-6:
             self.report(page, place, f"a zoom changes the ranges from {before} to {zoomed}")
-        tab.mouse.move(box["x"] + 0.5 * box["width"], middle, steps=5)
-        tab.wait_for_timeout(500)
-        if tab.locator("#second-chart .crosshair").count() != 1:
-            self.report(page, place, "the other chart shows no crosshair")
-        if not tab.locator("#first-chart .hoverlayer text").count():
-            self.report(page, place, "the chart shows no values at the pointer")
         tab.locator("#first-chart .legendtoggle").first.click()
         tab.wait_for_timeout(700)
         if tab.evaluate(HIDDEN) < 1:
