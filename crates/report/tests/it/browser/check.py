@@ -14,13 +14,15 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import TimeoutError, sync_playwright
 
 # Widths of the windows with their colour schemes. The scheme does not change the layout.
 WINDOWS = ((320, "light"), (420, "light"), (1400, "light"), (1400, "dark"), (2560, "light"))
 HEIGHT = 1000
 # Time limit of each wait. Only a page that never becomes complete reaches it.
 LIMIT_MS = 120_000
+# Time limit of a drawing at the pointer.
+APPEARS_MS = 20_000
 MEASURE = Path(__file__).with_name("measure.js").read_text()
 
 # The script of a page sets this class when the charts outside of closed folds are complete.
@@ -157,11 +159,14 @@ class Checker:
         box = area.bounding_box()
         middle = box["y"] + box["height"] / 2
         tab.mouse.move(box["x"] + 0.5 * box["width"], middle, steps=5)
-        tab.wait_for_timeout(500)
-        if tab.locator("#second-chart .crosshair").count() != 1:
-            self.report(page, place, "the other chart shows no crosshair")
-        if not tab.locator("#first-chart .hoverlayer text").count():
-            self.report(page, place, "the chart shows no values at the pointer")
+        for selector, part in (
+            ("#second-chart .crosshair", "no crosshair in the other chart"),
+            ("#first-chart .hoverlayer text", "no values at the pointer"),
+        ):
+            try:
+                tab.wait_for_selector(selector, state="attached", timeout=APPEARS_MS)
+            except TimeoutError:
+                self.report(page, place, part)
         tab.mouse.move(box["x"] + 0.3 * box["width"], middle)
         tab.mouse.down()
         tab.mouse.move(box["x"] + 0.6 * box["width"], middle, steps=5)
