@@ -1,7 +1,7 @@
 //! Mark of a table that cassay created on an attached cluster: a comment with the name of the run.
 //!
-//! Invariant: any user may write a comment, so a mark alone is no permission. The run must also be
-//! this run, be in the user's results folder, or belong to the current study.
+//! Invariant: any user may write a comment, so a mark alone does not permit writes. The named run
+//! must also be this run, be in the user's results folder, or belong to the current study.
 
 use std::collections::BTreeSet;
 use std::fmt;

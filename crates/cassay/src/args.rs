@@ -339,18 +339,21 @@ impl TrustArgs {
 fn secret(text: &str) -> Result<(String, SecretSource), String> {
     let parts = text.split_once('=').filter(|(name, _)| !name.is_empty());
     let (name, place) = parts.ok_or("write NAME=file:PATH or NAME=env:VARIABLE")?;
-    let secret = match place.split_once(':') {
-        Some(("file", path)) if !path.is_empty() => SecretSource::File(path.into()),
-        Some(("env", variable)) if !variable.is_empty() => SecretSource::Env(variable.to_owned()),
-        // The message does not show the value, because the value may be the secret itself.
-        _ => {
-            return Err(
-                "write the source of the secret, file:PATH or env:VARIABLE, never the secret itself"
-                    .into(),
-            );
+    Ok((name.to_owned(), secret_source(place, "secret")?))
+}
+
+/// Parses the source of a secret. The message does not show the text, because the text may be the
+/// secret itself. `what` is the kind of secret.
+fn secret_source(text: &str, what: &str) -> Result<SecretSource, String> {
+    match text.split_once(':') {
+        Some(("file", path)) if !path.is_empty() => Ok(SecretSource::File(path.into())),
+        Some(("env", variable)) if !variable.is_empty() => {
+            Ok(SecretSource::Env(variable.to_owned()))
         }
-    };
-    Ok((name.to_owned(), secret))
+        _ => Err(format!(
+            "write the source of the {what}, file:PATH or env:VARIABLE, never the {what} itself"
+        )),
+    }
 }
 
 #[derive(Debug, ClapArgs)]

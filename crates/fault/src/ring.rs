@@ -1,5 +1,5 @@
-//! Observations of a node that leaves the ring, loses its data, or joins again. Every node is
-//! queried separately, because the node that performs an operation is no independent observer.
+//! Observations of a node that leaves the ring, loses its data, or joins again. cassay
+//! queries every node, because the node that performs an operation cannot confirm it independently.
 
 use crate::behaviour::Work;
 use crate::cluster_under_test::{Agents, HealResult, Mbeans, NodeFiles, World};

@@ -6,6 +6,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use flate2::read::{GzDecoder, ZlibDecoder};
+use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
 use std::io::Read;
 
@@ -214,27 +215,7 @@ fn decoded_at(text: &str, mark: char, decode: impl Fn(&str) -> Option<(char, usi
 }
 
 fn from_percent(text: &str) -> String {
-    if !text.contains('%') {
-        return text.to_owned();
-    }
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let digits = (bytes[at] == b'%').then(|| text.get(at + 1..at + 3)).flatten();
-        let is_hex = |digits: &&str| digits.bytes().all(|b| b.is_ascii_hexdigit());
-        match digits.filter(is_hex).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                out.push(byte);
-                at += 3;
-            }
-            None => {
-                out.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 /// Returns the texts that words of the text encode in base64, also compressed.

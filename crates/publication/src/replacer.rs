@@ -97,7 +97,7 @@ impl Replacer<'_> {
 /// name.
 #[derive(Clone, Copy, Debug)]
 enum Place {
-    /// An IPv4 address is no part of a longer number.
+    /// Neither a digit nor a dot may adjoin an IPv4 address, except a dot after it.
     Address,
     /// A longer path begins with the path of its folder.
     Path,

@@ -356,7 +356,7 @@ impl Connection {
             }
             Err(no) => no,
         };
-        // The connecting process is no longer needed. A separate thread collects its status.
+        // cassay ends the ssh process that tried to connect. A separate thread collects its status.
         if let Ok(way_there) = way_there {
             way_there.signal(Signal::KILL);
         }

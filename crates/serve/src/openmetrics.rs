@@ -8,14 +8,9 @@ use crate::http::Response;
 use crate::metrics_source::{RunMetrics, bound_labels};
 use crate::responses;
 use std::fmt::{Display, Write};
-use store::live::{KindMetrics, LiveRun};
+use store::live::{KindMetrics, LiveRun, PHASES};
 
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// Phases of a trial, as values of the metric `cassay_phase`.
-const PHASES: [&str; 12] = [
-    "target", "schema", "load", "settle", "snapshot", "restart", "restore", "ceiling", "warmup",
-    "measure", "drain", "verify",
-];
 
 /// Answers a scrape.
 pub(crate) fn response(runs: &[RunMetrics]) -> Response {

@@ -13,7 +13,7 @@ mod trial_files;
 pub use kind_totals::KindMetrics;
 pub use state::{
     LiveClient, LiveEnd, LiveFault, LiveFaultStage, LiveFigures, LivePhase, LiveRun, LiveSecond,
-    LiveTrial, LiveWindow,
+    LiveTrial, LiveWindow, PHASES,
 };
 
 use crate::event::{JournalEvent, JournalRecord};
@@ -101,9 +101,8 @@ impl RunFollower {
     pub fn read(&mut self) -> Result<(bool, bool)> {
         if !self.path.join(file::PLAN).is_file() {
             bail!(
-                "{} is no longer the folder of a run: it contains no {}",
-                self.path.display(),
-                file::PLAN
+                "the run was deleted or moved while cassay followed it: {} is missing",
+                self.path.join(file::PLAN).display()
             );
         }
         let growth = self.journal.read()?;

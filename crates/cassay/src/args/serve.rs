@@ -1,6 +1,6 @@
 //! Arguments of the commands that show runs while they run: `serve` and `watch`.
 
-use super::ViewArgs;
+use super::{ViewArgs, secret_source};
 use clap::Args as ClapArgs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -33,17 +33,6 @@ pub struct WatchArgs {
     pub view: ViewArgs,
 }
 
-/// Parses the source of a token. The message does not show the value, because the value may be the
-/// token itself.
 fn token_source(text: &str) -> Result<SecretSource, String> {
-    match text.split_once(':') {
-        Some(("file", path)) if !path.is_empty() => Ok(SecretSource::File(path.into())),
-        Some(("env", variable)) if !variable.is_empty() => {
-            Ok(SecretSource::Env(variable.to_owned()))
-        }
-        _ => Err(
-            "write the source of the token, file:PATH or env:VARIABLE, never the token itself"
-                .into(),
-        ),
-    }
+    secret_source(text, "token")
 }

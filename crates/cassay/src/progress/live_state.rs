@@ -9,13 +9,8 @@ use measure::{Known, Outcome};
 use std::collections::BTreeMap;
 use store::live::{
     LiveClient, LiveEnd, LiveFault, LiveFaultStage, LiveFigures, LiveRun, LiveSecond, LiveTrial,
+    PHASES,
 };
-
-/// Names of phases, as the screen shows them.
-const PHASES: [&str; 12] = [
-    "target", "schema", "load", "settle", "snapshot", "restart", "restore", "ceiling", "warmup",
-    "measure", "drain", "verify",
-];
 
 /// Present time on two clocks, in ns.
 #[derive(Clone, Copy)]
@@ -35,14 +30,12 @@ impl Clocks {
 
 /// Returns the state for the screen.
 pub fn run_state(live: &LiveRun, clocks: Clocks) -> RunState {
-    let later = live.current.map_or(0, |current| current + 1);
-    let open = live.trials.iter().skip(later).filter(|trial| trial.end.is_none());
     RunState {
         study: live.study.clone(),
         trials: live.trials.iter().map(trial_state).collect(),
         current: live.current,
         phase: phase(live, clocks),
-        rest_s: open.map(|trial| trial.planned_s).sum(),
+        rest_s: live.later_trials_s(),
         course: complete_seconds(live).map(second).collect(),
         errors: errors(live),
         nodes: live.nodes.clone(),

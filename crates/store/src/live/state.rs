@@ -5,6 +5,12 @@ use crate::run::RunState;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
+/// Names of the phases of a trial, as the journal contains them.
+pub const PHASES: [&str; 12] = [
+    "target", "schema", "load", "settle", "snapshot", "restart", "restore", "ceiling", "warmup",
+    "measure", "drain", "verify",
+];
+
 /// State of a run at one moment.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LiveRun {
@@ -208,9 +214,7 @@ impl LiveRun {
             return 0.0;
         }
         let gone_s = self.phase_gone_s(now_unix_ns);
-        let later = self.current.map_or(0, |current| current + 1);
-        let open = self.trials.iter().skip(later).filter(|trial| trial.end.is_none());
-        let rest_s: f64 = open.map(|trial| trial.planned_s).sum();
+        let rest_s = self.later_trials_s();
         let is_over = self.current_trial().is_some_and(|trial| trial.end.is_some());
         if is_over {
             return rest_s;
@@ -221,6 +225,13 @@ impl LiveRun {
     /// Returns the time since the start of the phase, s.
     pub fn phase_gone_s(&self, now_unix_ns: u64) -> f64 {
         now_unix_ns.saturating_sub(self.phase.begin_unix_ns) as f64 / 1e9
+    }
+
+    /// Returns the planned length of the trials after the current one, s.
+    pub fn later_trials_s(&self) -> f64 {
+        let later = self.current.map_or(0, |current| current + 1);
+        let open = self.trials.iter().skip(later).filter(|trial| trial.end.is_none());
+        open.map(|trial| trial.planned_s).sum()
     }
 
     pub fn current_trial(&self) -> Option<&LiveTrial> {
@@ -238,12 +249,7 @@ impl LiveRun {
     /// Returns the verdict of the run. While the run has none, returns the worst verdict of the
     /// finished trials.
     pub fn verdict_so_far(&self) -> Option<Verdict> {
-        let rank = |verdict: &Verdict| match verdict {
-            Verdict::Valid => 0,
-            Verdict::Suspect => 1,
-            Verdict::Invalid => 2,
-        };
-        let verdicts = self.finished().map(|(_, figures)| figures.verdict);
-        self.verdict.or_else(|| verdicts.max_by_key(rank))
+        self.verdict
+            .or_else(|| self.finished().map(|(_, figures)| figures.verdict).max())
     }
 }
